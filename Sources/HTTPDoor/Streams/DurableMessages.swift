@@ -28,7 +28,8 @@ struct DurableMessages {
 
         mutating func forgetFirst() {
             let first = entries.removeFirst()
-            goneThrough = first.number
+            // One that was sent again may be of before all that is known here.
+            goneThrough = max(goneThrough, first.number)
             bytes -= DurableMessages.cost(first.message)
         }
     }
@@ -38,6 +39,8 @@ struct DurableMessages {
     /// Of all clients.
     private let bytesMax: Int
     private var clients: [StreamKey: Client] = [:]
+    /// Up to where messages of clients are gone none of whose messages is left.
+    private var quiet: LastNumbers
     /// Who has how much, see ``Client/sizeClass``.
     private var sizeClasses = [Set<StreamKey>](repeating: [], count: Int.bitWidth + 1)
     private(set) var bytes = 0
@@ -47,14 +50,18 @@ struct DurableMessages {
     private(set) var lastNumber: Int64 = 0
     private var sweepAt: Int64 = 0
 
-    init(startedAfter: Int64, bytesMax: Int = 128 << 20) {
+    init(startedAfter: Int64, bytesMax: Int = 128 << 20, quiet: LastNumbers = LastNumbers()) {
         self.startedAfter = startedAfter
         self.bytesMax = bytesMax
+        self.quiet = quiet
     }
 
     /// With what a file has of former lives; where it has nothing, that is a gap.
     init(_ contents: MessageFile.Contents, startedAfter: Int64, at now: Int64) {
         self.init(startedAfter: min(contents.after ?? startedAfter, startedAfter))
+        if contents.after != nil {
+            for (key, number) in contents.lost { becomeQuiet(key, after: min(number, startedAfter)) }
+        }
         for stored in contents.messages {
             // A number that this life may give again is not what it was.
             guard stored.number <= startedAfter else { continue }
@@ -85,7 +92,7 @@ struct DurableMessages {
     }
 
     private mutating func change(_ key: StreamKey, _ body: (inout Client) -> Void) {
-        var client = clients.removeValue(forKey: key) ?? Client(goneThrough: startedAfter, lastNumber: 0)
+        var client = clients.removeValue(forKey: key) ?? newClient(key)
         let (former, formerClass) = (client.bytes, client.sizeClass)
         body(&client)
         bytes += client.bytes - former
@@ -94,6 +101,16 @@ struct DurableMessages {
             sizeClasses[client.sizeClass].insert(key)
         }
         clients[key] = client
+    }
+
+    private mutating func newClient(_ key: StreamKey) -> Client {
+        Client(goneThrough: quiet.remove(key) ?? startedAfter, lastNumber: 0)
+    }
+
+    /// Of more clients than are kept a gap is reported that may be none.
+    private mutating func becomeQuiet(_ key: StreamKey, after number: Int64) {
+        guard let dropped = quiet.note(number, of: key) else { return }
+        startedAfter = max(startedAfter, dropped)
     }
 
     private static func forgetOld(_ client: inout Client, at now: Int64) {
@@ -111,7 +128,7 @@ struct DurableMessages {
 
     /// What came after a cursor, and whether some of that is gone.
     func messages(after cursor: Int64, for key: StreamKey) -> (isGap: Bool, messages: [StreamMessage]) {
-        guard let client = clients[key] else { return (cursor < startedAfter, []) }
+        guard let client = clients[key] else { return (cursor < quiet[key] ?? startedAfter, []) }
         return (cursor < client.goneThrough, client.entries.filter { $0.number > cursor }.map(\.message))
     }
 
@@ -128,7 +145,7 @@ struct DurableMessages {
             guard let client = clients[key], client.entries.isEmpty else { continue }
             sizeClasses[client.sizeClass].remove(key)
             clients[key] = nil
-            startedAfter = max(startedAfter, client.goneThrough)
+            becomeQuiet(key, after: client.goneThrough)
         }
     }
 

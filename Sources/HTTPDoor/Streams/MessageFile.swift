@@ -11,6 +11,8 @@ final class MessageFile: Sendable {
     struct Contents {
         /// Everything after this number is among the messages, but what is old.
         var after: Int64?
+        /// Everything of these clients after these numbers is, in place of ``after``.
+        var lost: [StreamKey: Int64] = [:]
         var messages: [Stored] = []
     }
 
@@ -28,6 +30,8 @@ final class MessageFile: Sendable {
     private nonisolated(unsafe) var descriptor: Int32 = -1
     private nonisolated(unsafe) var bytes = 0
     private nonisolated(unsafe) var openedAt: Int64 = 0
+    /// Of each client, for the head of the next file: what is not in it is known to be older. Belongs to the queue.
+    private nonisolated(unsafe) var lastNumbers = LastNumbers()
 
     /// With two of them an hour is always covered, unless there is more than this in it.
     private static let bytesMax = 64 << 20
@@ -43,18 +47,24 @@ final class MessageFile: Sendable {
         var contents = Contents()
         for path in [formerPath, path] {
             guard let text = Self.contents(of: path) else { continue }
+            // The head of the second file is about what the first one has.
+            let isFirst = contents.after == nil
             for line in text.split(separator: 0x0A) {
                 guard case .object(let object)? = try? JSONValue.parse(Array(line)) else { continue }
                 if let after = object["after"]?.asInt64 {
                     if contents.after == nil { contents.after = after }
-                } else if let dataset = object["forgotten"]?.asString, let last = object["through"]?.asInt64 {
-                    contents.messages.removeAll { $0.key.dataset == dataset }
-                    contents.after = max(contents.after ?? last, last)
+                } else if let last = object["last"]?.asInt64 {
+                    guard isFirst, let key = StreamKey(object) else { continue }
+                    contents.lost[key] = last
+                } else if let dataset = object["forgotten"]?.asString {
+                    contents.forget(dataset: dataset)
                 } else if let stored = Stored(object) {
                     contents.messages.append(stored)
                 }
             }
         }
+        let numbers = contents.lastNumbers
+        queue.sync { lastNumbers = numbers }
         return contents
     }
 
@@ -81,6 +91,8 @@ final class MessageFile: Sendable {
                 turnOver(at: stored.at, after: last)
             }
             write(stored.line)
+            // One that is sent again, of before this file, says nothing of those between.
+            lastNumbers.note(max(stored.number, last), of: stored.key)
         }
     }
 
@@ -94,6 +106,7 @@ final class MessageFile: Sendable {
             write(
                 JSONWriter.object { writer in
                     writer.member("forgotten", dataset)
+                    // Daemons before this one read no such line without it.
                     writer.member("through", last)
                 } + [0x0A])
         }
@@ -113,9 +126,20 @@ final class MessageFile: Sendable {
         if descriptor >= 0 { close(descriptor) }
         rename(path, formerPath)
         descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_CLOEXEC, 0o600)
+        if descriptor < 0 { lose() }
         openedAt = now
         bytes = 0
         write(Array("{\"after\":\(last)}\n".utf8))
+        // A client whose last message was before this file misses nothing of what others had since.
+        write(lastNumbers.numbers.flatMap { Self.lastLine($0.key, $0.value) })
+    }
+
+    private static func lastLine(_ key: StreamKey, _ number: Int64) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("last", number)
+            writer.member("dataset", key.dataset)
+            writer.member("client", key.client)
+        } + [0x0A]
     }
 
     /// What cannot be written is not kept: then a gap is reported in the next life.
@@ -127,7 +151,7 @@ final class MessageFile: Sendable {
             guard count > 0 else {
                 close(descriptor)
                 descriptor = -1
-                unlink(path)
+                lose()
                 return
             }
             rest = rest.dropFirst(count)
@@ -135,18 +159,51 @@ final class MessageFile: Sendable {
         bytes += line.count
     }
 
+    /// The former file alone would hide that something is missing behind it, and what a lost line forgets would be read again.
+    private func lose() {
+        unlink(path)
+        unlink(formerPath)
+    }
+
     /// Waits until everything is written.
     func flush() { queue.sync {} }
 }
 
+extension MessageFile.Contents {
+    /// Only clients that had messages have lost any.
+    fileprivate mutating func forget(dataset: String) {
+        for message in messages where message.key.dataset == dataset {
+            lost[message.key] = max(lost[message.key] ?? after ?? 0, message.number)
+        }
+        messages.removeAll { $0.key.dataset == dataset }
+    }
+
+    /// Empty where nothing says what came before the messages.
+    fileprivate var lastNumbers: LastNumbers {
+        var numbers = LastNumbers()
+        guard var highest = after else { return numbers }
+        for (key, number) in lost { numbers.note(number, of: key) }
+        for message in messages {
+            highest = max(highest, message.number)
+            numbers.note(highest, of: message.key)
+        }
+        return numbers
+    }
+}
+
+extension StreamKey {
+    fileprivate init?(_ object: JSONObject) {
+        guard let dataset = object["dataset"]?.asString, let client = object["client"]?.asString else { return nil }
+        self.init(dataset: dataset, client: client)
+    }
+}
+
 extension MessageFile.Stored {
     init?(_ object: JSONObject) {
-        guard let number = object["number"]?.asInt64, let at = object["at"]?.asInt64, let dataset = object["dataset"]?.asString,
-            let client = object["client"]?.asString, let path = object["path"]?.asString, let payload = object["payload"]
+        guard let number = object["number"]?.asInt64, let at = object["at"]?.asInt64, let key = StreamKey(object),
+            let path = object["path"]?.asString, let payload = object["payload"]
         else { return nil }
-        self.init(
-            number: number, at: at, key: StreamKey(dataset: dataset, client: client), path: path,
-            payload: payload.asString.map { Array($0.utf8) } ?? [])
+        self.init(number: number, at: at, key: key, path: path, payload: payload.asString.map { Array($0.utf8) } ?? [])
     }
 
     fileprivate var line: [UInt8] {
