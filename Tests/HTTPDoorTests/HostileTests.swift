@@ -195,6 +195,38 @@ struct HostileTests {
         }
     }
 
+    @Test("An answer of unknown length to HTTP/1.0 has no chunks, and ends with its connection")
+    func oldVersion() async throws {
+        try await withHTTP { house in
+            let body = #"{"id":"phone","deviceType":"MobileDevice"}"#
+            #expect(try Connection(to: house.port).ask("POST", "/api/d/device/create?client=admin", body).status == 200)
+            func ask(_ path: String, version: String, fields: String = "") throws -> (connection: Connection, head: String) {
+                let connection = try Connection(to: house.port)
+                connection.write("GET \(path) HTTP/\(version)\r\nHost: localhost\r\n\(fields)\r\n")
+                return (connection, try connection.read(until: "\r\n\r\n").lowercased())
+            }
+            for fields in ["", "Connection: keep-alive\r\n"] {
+                let (events, head) = try ask("/api/d/events?client=admin", version: "1.0", fields: fields)
+                #expect(head.hasPrefix("http/1.0 200") && head.contains("connection: close"), "\(head)")
+                #expect(!head.contains("transfer-encoding") && !head.contains("content-length"), "\(head)")
+                #expect(try events.read(count: 3) == Array(":\n\n".utf8))
+                let (feed, feedHead) = try ask(
+                    "/couch/d/_changes?feed=continuous&limit=1&client=admin", version: "1.0", fields: fields)
+                #expect(!feedHead.contains("transfer-encoding"), "\(feedHead)")
+                #expect(try feed.read(count: 1) == [UInt8(ascii: "{")])
+                #expect(feed.ends())
+            }
+            let (newer, head) = try ask("/api/d/events?client=admin", version: "1.1")
+            #expect(head.contains("transfer-encoding: chunked"), "\(head)")
+            #expect(try newer.read(until: ":\n\n") == "3\r\n:\n\n")
+            // What has a length needs no end.
+            let (kept, keptHead) = try ask("/healthz", version: "1.0", fields: "Connection: keep-alive\r\n")
+            #expect(keptHead.contains("connection: keep-alive") && keptHead.contains("content-length"), "\(keptHead)")
+            _ = try kept.read(until: "}")
+            #expect(try kept.ask("GET", "/healthz").status == 200)
+        }
+    }
+
     @Test("An event stream or a feed that waits, whose request's body breaks off or was read, ends with its connection")
     func streamsWithBodies() async throws {
         try await withHTTP { house in

@@ -2,8 +2,10 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// Watches over the requests of one connection: what cannot be parsed is answered, what was answered early is read no further, and
-/// a daemon that ends lets the request under way finish.
+/// Watches over the requests of one connection: what cannot be parsed is answered, what was answered early is read no further,
+/// a daemon that ends lets the request under way finish, and a client of HTTP/1.0 gets no chunks.
+///
+/// Source: RFC 9112, sections 6.1 and 6.3.
 ///
 /// It belongs to its event loop.
 final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
@@ -19,6 +21,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var closesAfterAnswer = false
     /// The client sends no more: its last request has been read, and others before it may still be answered.
     private var hasLastRequest = false
+    /// A client that speaks HTTP/1.0 knows no chunks.
+    private var isOld = false
     /// The last answer is written: nothing more is read.
     private var isOver = false
 
@@ -42,6 +46,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 return refuse(Self.malformed, context)
             }
             if !head.isKeepAlive { hasLastRequest = true }
+            if head.version == .http1_0 { isOld = true }
             patience.enter(.body)
         case .body: patience.enter(.body)
         case .end:
@@ -60,7 +65,18 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head) where head.status.code >= 200:
             isAnswering = true
             if head.headers["connection"].contains("close") || (hasLastRequest && inProgress == 1) { closesAfterAnswer = true }
-            if closesAfterAnswer { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            // A body of unknown length ends with the connection; the encoder writes chunks where the head says HTTP/1.1.
+            if isOld, head.status.mayHaveResponseBody, !head.headers.contains(name: "content-length") {
+                head.version = .http1_0
+                head.headers.remove(name: "transfer-encoding")
+                closesAfterAnswer = true
+            }
+            if closesAfterAnswer {
+                head.headers.replaceOrAdd(name: "connection", value: "close")
+            } else if isOld {
+                // Without this such a client waits for the connection's end.
+                head.headers.replaceOrAdd(name: "connection", value: "keep-alive")
+            }
             context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:
