@@ -31,6 +31,27 @@ struct DescribingTests {
         }
     }
 
+    @Test(
+        "Metrics are OpenMetrics where `Accept` names that and likes text no better",
+        arguments: [
+            (nil, .prometheus), ("", .prometheus), ("*/*", .prometheus), ("text/plain", .prometheus),
+            ("application/openmetrics-text", .openMetrics), ("Application/OpenMetrics-Text ; version=1.0.0", .openMetrics),
+            ("application/openmetrics-text;q=0", .prometheus), ("application/openmetrics-text; q=0.0, */*", .prometheus),
+            ("application/openmetrics-text;q=0.4,text/plain;q=0.5", .prometheus),
+            ("text/plain;q=0.5,application/openmetrics-text;q=0.6", .openMetrics),
+            ("application/openmetrics-text;q=0.5,text/*", .prometheus),
+            ("application/openmetrics-text,text/plain", .openMetrics), ("application/openmetrics-text;q=x", .openMetrics),
+            ("application/openmetrics-textual", .prometheus), ("x/application/openmetrics-text", .prometheus),
+            // What Prometheus sends.
+            (
+                "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,"
+                    + "text/plain;version=1.0.0;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1", .openMetrics
+            ),
+        ] as [(String?, MetricsText.Format)])
+    func metricsFormat(_ accept: String?, _ format: MetricsText.Format) {
+        #expect(MetricsText.Format(accept: accept) == format)
+    }
+
     @Test("Metrics are for this machine and administrators, each for the datasets of the key")
     func metricsAccess() async throws {
         try await withHTTP({

@@ -7,8 +7,26 @@ struct MetricsText {
     enum Format {
         case prometheus, openMetrics
 
-        /// By `Accept`.
-        init(accept: String?) { self = accept?.contains("application/openmetrics-text") == true ? .openMetrics : .prometheus }
+        /// By `Accept`: OpenMetrics where that is named and not liked less than text.
+        init(accept: String?) {
+            let ranges = (accept ?? "").split(separator: ",").map(Self.range)
+            // Scrapers name a type several times, for its versions.
+            func quality(_ type: String) -> Double? { ranges.filter { $0.type == type }.map(\.quality).max() }
+            let openMetrics = quality("application/openmetrics-text") ?? 0
+            let text = quality("text/plain") ?? quality("text/*") ?? quality("*/*") ?? 0
+            self = openMetrics > 0 && openMetrics >= text ? .openMetrics : .prometheus
+        }
+
+        /// A media range and its weight.
+        ///
+        /// Source: RFC 9110, sections 12.4.2 and 12.5.1.
+        private static func range(_ text: Substring) -> (type: String, quality: Double) {
+            let parts = text.split(separator: ";").map { $0.filter { !$0.isWhitespace }.lowercased() }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
+            // A weight that cannot be read is none.
+            let quality = weight.flatMap { Double($0) }.map { $0 >= 0 ? min($0, 1) : 0 } ?? 1
+            return (parts.first ?? "", quality)
+        }
 
         var contentType: String {
             switch self {
