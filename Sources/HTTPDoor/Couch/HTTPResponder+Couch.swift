@@ -40,6 +40,9 @@ extension HTTPResponder {
         if first == "_local" {
             return try await local(exchange, database, id: path.joined(separator: "/"))
         }
+        if head.method == .put, first == "_design" || first.hasPrefix("_design/") {
+            throw CouchEdit.isNoID(([first] + path).joined(separator: "/"))
+        }
         guard path.isEmpty else {
             guard first.utf8.first != UInt8(ascii: "_") else { throw CouchRefusal.notFound("there is no such path here") }
             throw CouchRefusal.attachments
@@ -88,10 +91,20 @@ extension HTTPResponder {
         }
     }
 
-    /// A body that is a JSON object.
+    /// A body that is a JSON object, or empty.
     func object(_ exchange: HTTPExchange, upTo limit: Int? = nil) async throws -> JSONObject {
         let bytes = try await exchange.body(upTo: limit ?? door.configuration.limits.bodyBytes)
-        guard !bytes.isEmpty else { return [:] }
+        return bytes.isEmpty ? [:] : try Self.object(bytes)
+    }
+
+    /// The body of a document that is written: without one there is none.
+    func writtenObject(_ exchange: HTTPExchange, upTo limit: Int? = nil) async throws -> JSONObject {
+        let bytes = try await exchange.body(upTo: limit ?? door.configuration.limits.bodyBytes)
+        guard !bytes.isEmpty else { throw CouchRefusal.badRequest("the body must be a JSON object, and is empty") }
+        return try Self.object(bytes)
+    }
+
+    private static func object(_ bytes: [UInt8]) throws -> JSONObject {
         guard let object = try JSONValue.parse(bytes).asObject else {
             throw CouchRefusal.badRequest("the body must be a JSON object")
         }
@@ -189,7 +202,7 @@ extension HTTPResponder {
                         }
                     }))
         case .put:
-            let revision = try await database.putLocal(id, try await object(exchange))
+            let revision = try await database.putLocal(id, try await writtenObject(exchange))
             return .answer(Self.written("_local/\(id)", revision, .created))
         case .delete:
             _ = try await database.local(id)

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Records
 import Wire
 
 // Documents over CouchDB's protocol, one by one and in bulk.
@@ -15,8 +16,13 @@ extension HTTPResponder {
         case .put:
             let isReplicated = head.parameter("new_edits") == "false"
             var edit = try CouchEdit(
-                try await object(exchange, upTo: Self.documentBodyMax), id: text, isReplicated: isReplicated)
-            if edit.revision == nil { edit.revision = revision(head) }
+                try await writtenObject(exchange, upTo: Self.documentBodyMax), id: text, isReplicated: isReplicated)
+            if let revision = revision(head) {
+                guard edit.revision ?? revision == revision else {
+                    throw CouchRefusal.badRequest("`_rev` is not the revision in the query or in `If-Match`")
+                }
+                edit.revision = revision
+            }
             return .answer(try await write(edit, database, .created, isReplicated: isReplicated))
         case .delete:
             guard let id = CouchID(text) else { throw CouchRefusal.notFound("missing") }
@@ -45,16 +51,18 @@ extension HTTPResponder {
     }
 
     private func read(_ head: RequestHead, _ database: CouchDatabase, _ id: CouchID) async throws -> Routed {
-        guard let document = try await database.document(id), let winner = document.winner else {
-            throw CouchRefusal.notFound("missing")
+        if let revision = head.parameter("rev"), RevisionID(revision) == nil {
+            throw CouchRefusal.badRequest("`\(revision.prefix(80))` of `rev` is no revision: `N-HASH`")
         }
+        let found = try await database.document(id)
         let meta = CouchMeta(head)
         if let revisions = head.parameter("open_revs") {
             let accepted = head["Accept"] ?? ""
             return try await openRevisions(
-                revisions, of: document, meta, database,
+                revisions, of: found, meta, database,
                 asParts: accepted.contains("multipart/mixed") && !accepted.contains("application/json"))
         }
+        guard let document = found, let winner = document.winner else { throw CouchRefusal.notFound("missing") }
         let leaf: CouchDocument.Leaf
         if let revision = head.parameter("rev") {
             guard let found = document.leaves(of: revision, orLatest: meta.latest).first else {
@@ -73,12 +81,15 @@ extension HTTPResponder {
         return .answer(answer)
     }
 
-    /// - Parameter asParts: As CouchDB's own replicator asks for them.
+    /// - Parameters:
+    ///   - document: nil: there is none, and each revision that is named is missing.
+    ///   - asParts: As CouchDB's own replicator asks for them.
     private func openRevisions(
-        _ text: String, of document: CouchDocument, _ meta: CouchMeta, _ database: CouchDatabase, asParts: Bool
+        _ text: String, of document: CouchDocument?, _ meta: CouchMeta, _ database: CouchDatabase, asParts: Bool
     ) async throws -> Routed {
         var wanted: [(revision: String, leaves: [CouchDocument.Leaf])] = []
         if text == "all" {
+            guard let document, !document.leaves.isEmpty else { throw CouchRefusal.notFound("missing") }
             wanted = document.leaves.map { ($0.revision, [$0]) }
         } else {
             guard let list = (try? JSONValue.parse(text))?.asArray else {
@@ -86,12 +97,13 @@ extension HTTPResponder {
             }
             var seen: Set<String> = []
             for revision in list.compactMap(\.asString) where seen.insert(revision).inserted {
-                wanted.append((revision, document.leaves(of: revision, orLatest: meta.latest)))
+                wanted.append((revision, document?.leaves(of: revision, orLatest: meta.latest) ?? []))
             }
         }
         var found: [CouchRevisionFound] = []
         for (revision, leaves) in wanted {
             for leaf in leaves {
+                guard let document else { break }
                 var writer = JSONWriter()
                 writer.couch(try await database.whole(leaf, of: document.id), of: document, meta)
                 found.append(.revision(writer.bytes))

@@ -587,6 +587,35 @@ struct CouchTests {
         }
     }
 
+    @Test("Revisions and bodies that cannot be are refused as CouchDB does, and what is missing is reported as missing")
+    func wrongRequests() async throws {
+        try await withCouch { client in
+            let revision = try #require(try client.ask("PUT", "note:1", #"{"text":"one"}"#).json["rev"]?.asString)
+            let list = "%5B%221-a%22%5D"
+            for (method, path, body, status, name) in [
+                ("GET", "note:9?open_revs=all", nil, 404, "not_found"), ("GET", "note:9?open_revs=1-a", nil, 400, "bad_request"),
+                ("GET", "note:1?rev=garbage", nil, 400, "bad_request"), ("GET", "note:9?rev=1", nil, 400, "bad_request"),
+                ("GET", "note:1?rev=1-zz", nil, 404, "not_found"),
+                ("PUT", "note:2", nil, 400, "bad_request"), ("PUT", "note:2", "[]", 400, "bad_request"),
+                ("PUT", "_local/x", nil, 400, "bad_request"),
+                ("PUT", "note:1?rev=1-a", #"{"_rev":"1-b"}"#, 400, "bad_request"),
+                ("PUT", "note:1?rev=1-a", #"{"_rev":"\#(revision)"}"#, 400, "bad_request"),
+                ("PUT", "_design/x", #"{"views":{}}"#, 403, "forbidden"), ("PUT", "_design%2Fx", "{}", 403, "forbidden"),
+                ("GET", "_design/x", nil, 404, "not_found"),
+            ] as [(String, String, String?, Int, String)] {
+                let answer = try client.ask(method, path, body)
+                #expect(answer.status == status && answer.json["error"]?.asString == name, "\(method) \(path): \(answer)")
+            }
+            let missing = try client.ask("GET", "note:9?open_revs=\(list)")
+            #expect(missing.status == 200 && missing.text == #"[{"missing":"1-a"}]"#, "\(missing)")
+            let nowhere = try CouchClient(client.house, "nowhere").ask("GET", "note:9?open_revs=\(list)")
+            #expect(nowhere.status == 404, "\(nowhere)")
+            #expect(try client.ask("GET", "note:2").status == 404 && client.ask("GET", "_local/x").status == 404)
+            let same = try client.ask("PUT", "note:1?rev=\(revision)", #"{"_rev":"\#(revision)","text":"two"}"#)
+            #expect(same.status == 201, "\(same)")
+        }
+    }
+
     @Test("More documents than a request takes are written and read in parts")
     func bulk() async throws {
         try await withCouch { client in
