@@ -45,6 +45,36 @@ struct RequestTests {
         }
     }
 
+    @Test("A query parameter that says nothing at its path is refused, with the nearest one that does")
+    func queryParameters() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let device = #"{"deviceType":"MobileDevice","id":"a"}"#
+            let (position, line) = (#"{"lat":1,"lon":1}"#, #"{"topic":"d/-/-/-/-/a/position","payload":{"lat":1,"lon":1}}"#)
+            for (method, path, body, field, advice) in [
+                ("POST", "/api/d/device/create?clinet=me", device, "clinet", "did you mean `client`?"),
+                ("POST", "/api/d/device/get?client=me&id=a", "", "id", "in its body"),
+                ("POST", "/api/d/live?clients=me", line, "clients", "did you mean `client`?"),
+                ("POST", "/api/d/live/-/-/-/-/a/position?clinet=me", position, "clinet", "did you mean `client`?"),
+                ("DELETE", "/api/d/live/-/-/-/-/a/position?at=1", "", "at", "it takes `client`, `key`"),
+                ("GET", "/api/d/events?client=me&topic=match/%23", "", "topic", "did you mean `topics`?"),
+                ("GET", "/api/d/socket?clinet=me", "", "clinet", "did you mean `client`?"),
+            ] {
+                let answer =
+                    path.contains("socket")
+                    ? try Socket.upgrade(try Connection(to: house.port), path) : try connection.ask(method, path, body)
+                #expect(answer.status == 400 && answer.error == "invalid", "\(path): \(answer)")
+                #expect(answer.json["error"]?.asObject?["field"]?.asString == field && answer.text.contains(advice), "\(answer)")
+            }
+            #expect(try connection.ask("GET", "/api/d/device/list").error == "unknownDataset")
+            #expect(try connection.ask("POST", "/api/d/device/create?client=me", device).status == 200)
+            // What comes from elsewhere brings parameters of its own.
+            #expect(try connection.ask("GET", "/couch/d?client=me&nonce=1").status == 200)
+            #expect(try connection.ask("GET", "/in/osmand?dataset=d&id=a&lat=1&lon=1&nonce=1").status == 200)
+            #expect(try connection.ask("GET", "/v5/devices/IBeaconTriples?dataset=d&nonce=1").status == 200)
+        }
+    }
+
     @Test("A path or a method that is not there is reported as an error object, with what is allowed")
     func paths() async throws {
         try await withHTTP { house in

@@ -1,6 +1,7 @@
 import Datasets
 import HTTPTypes
 import NIOCore
+import Wire
 
 /// What a request's head says, as the door needs it.
 struct RequestHead: Sendable {
@@ -46,6 +47,19 @@ struct RequestHead: Sendable {
     }
 
     func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+    /// Refuses parameters that say nothing at this path: one that is mistyped would have the request mean something else.
+    ///
+    /// - Parameters:
+    ///   - names: Beside those that say who asks.
+    ///   - note: What to do instead.
+    func allowParameters(_ names: [String] = [], note: String = "") throws(HTTPRefusal) {
+        let known = names + ["client", "key"]
+        guard let unknown = query.first(where: { !known.contains($0.name) })?.name else { return }
+        let shown = String(unknown.unicodeScalars.prefix(64).map(Character.init))
+        let advice = Nearness.advice(on: unknown, of: known, else: "it takes")
+        throw .invalid("`\(shown)` is no query parameter of this path\(note); \(advice)", field: shown)
+    }
 
     subscript(name: String) -> String? { HTTPField.Name(name).flatMap { fields[$0] } }
 

@@ -12,6 +12,7 @@ extension HTTPResponder {
         guard head.method == .post || head.method == .delete else { throw HTTPRefusal.method(head.method, allow: "POST, DELETE") }
         let dataset = head.path[1]
         let caller = try exchange.door.callers.caller(of: head, for: dataset)
+        try head.allowParameters()
         let payload = head.method == .post ? try await exchange.body(upTo: LiveUpdateDecoder.payloadBytesMax) : []
         guard head.method == .delete || !payload.isEmpty else {
             throw HTTPRefusal.invalid("the body is the update's payload, a JSON object; DELETE clears the state")
@@ -35,6 +36,7 @@ extension HTTPResponder {
         let head = exchange.head
         guard head.method == .post else { throw HTTPRefusal.method(head.method, allow: "POST") }
         let caller = try exchange.door.callers.caller(of: head, for: head.path[1])
+        try head.allowParameters()
         let body = try await exchange.body(upTo: exchange.door.configuration.limits.bodyBytes)
         let items = try Self.items(of: body)
         let good = items.compactMap { try? $0.get() }

@@ -14,6 +14,7 @@ extension HTTPResponder {
             throw HTTPRefusal.method(head.method, allow: row.methods)
         }
         let caller = try exchange.door.callers.caller(of: head, for: dataset)
+        if !isReading { try head.allowParameters(note: ": parameters of a POST are in its body") }
         if !isReading, let form = Self.form(of: exchange.contentType), let parameter = Self.importParameter(of: name) {
             let request = APIRequest(dataset: dataset, caller: caller, name: name, body: [])
             return try await importFile(exchange, form, as: parameter, request)

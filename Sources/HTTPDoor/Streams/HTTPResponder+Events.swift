@@ -10,6 +10,7 @@ extension HTTPResponder {
         let head = exchange.head
         guard head.method == .get else { throw HTTPRefusal.method(head.method, allow: "GET") }
         let caller = try exchange.door.callers.caller(of: head, for: head.path[1])
+        try head.allowParameters(["topics", "since"])
         let stream = try EventStream(dataset: head.path[1], caller: caller, filters: head.topicFilters())
         let cursor = try head.cursor(named: "Last-Event-ID", head.fields[.lastEventID] ?? head.parameter("since"))
         if let error = await exchange.door.onCore({ $0.open(stream, since: cursor) }) ?? nil { throw error }

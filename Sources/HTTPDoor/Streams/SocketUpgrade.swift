@@ -117,6 +117,7 @@ extension HTTPDoor {
             throw .noPath("/" + head.path.joined(separator: "/"))
         }
         let caller = try callers.caller(of: head, for: head.path[1])
+        try head.allowParameters(["since"])
         let cursor = try head.cursor(named: "since", head.parameter("since"))
         let stream = EventStream(dataset: head.path[1], caller: caller, isSocket: true) { [weak self] in self?.written($0) }
         return .stream(stream, since: cursor)
