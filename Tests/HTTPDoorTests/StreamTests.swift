@@ -286,9 +286,11 @@ struct StreamTests {
             #expect(try code { $0.send([1], opcode: 2) } == 1003)
             #expect(try code { $0.send([1], opcode: 0) } == 1002)
             #expect(try code { $0.send([0xFF, 0xFE], opcode: 1) } == 1007)
-            // The code may be lost with what is still being sent.
             let large = try Socket(to: house.port, "/api/d/socket")
-            large.send([UInt8](repeating: 0x20, count: 1100 << 10), opcode: 1)
+            large.send([UInt8](repeating: 0x20, count: 1 << 20), opcode: 1)
+            #expect(try large.next().json["error"] != nil)
+            // The code may be lost with what is still being sent.
+            large.send([UInt8](repeating: 0x20, count: (1 << 20) + 1), opcode: 1)
             #expect(large.connection.ends())
             let endless = try Socket(to: house.port, "/api/d/socket")
             for part in 0..<6 {

@@ -24,7 +24,7 @@ final class SocketHandler: ChannelDuplexHandler {
     /// So many requests are under way before more are read.
     private static let outstandingMax = 64
     /// Of a message that comes in: one that is too large for a request is answered up to here, and closes the socket beyond.
-    static let messageBytesMax = (1 << 20) + 1024
+    static let messageBytesMax = 1 << 20
 
     init(_ stream: EventStream, since cursor: Int64?, door: HTTPDoor) {
         self.stream = stream
