@@ -155,7 +155,7 @@ struct SettingsTests {
             ("limits:\n  a:\n    b: 1", "limits.a", "did you mean limits."),
             ("limits:\n  device: 1", "limits.device", "did you mean limits.devices?"), ("1: 2", "1", "the keys are "),
             ("homeassistant: x", "homeassistant", "did you mean home-assistant?"),
-            ("listen-tls:\n  certificates: 1", "listen-tls.certificates", "the keys are listen-tls.listen, listen-tls.certificate-file, "),
+            ("listen-tls:\n  a: 1", "listen-tls.a", "the keys are listen-tls.listen, listen-tls.certificate-file, "),
         ])
     func unknownKeys(_ file: String, _ key: String, _ advice: String) throws {
         let error = try #require(refusal(file: file), "\(file)")

@@ -10,9 +10,11 @@ extension HTTPResponder {
         let head = exchange.head
         guard head.method == .get else { throw HTTPRefusal.method(head.method, allow: "GET") }
         let caller = try exchange.door.callers.caller(of: head, for: head.path[1])
-        try head.allowParameters(["topics", "since"])
+        // A browser's own stream says the last in a header; what stands in for one where there is none does so in the URL.
+        try head.allowParameters(["topics", "since", "lastEventId"])
         let stream = try EventStream(dataset: head.path[1], caller: caller, filters: head.topicFilters())
-        let cursor = try head.cursor(named: "Last-Event-ID", head.fields[.lastEventID] ?? head.parameter("since"))
+        let last = head.fields[.lastEventID] ?? head.parameter("lastEventId") ?? head.parameter("since")
+        let cursor = try head.cursor(named: "Last-Event-ID", last)
         if let error = await exchange.door.onCore({ $0.open(stream, since: cursor) }) ?? nil { throw error }
         return .events(stream)
     }

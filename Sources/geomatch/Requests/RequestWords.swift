@@ -78,7 +78,8 @@ enum RequestWords {
         if RequestCatalogue.byName[request] == nil, let near = RequestCatalogue.nearest(to: request) {
             return "there is no request `\(shown(request))`; did you mean `geomatch \(near.replacing("/", with: " "))`?"
         }
-        return "\"\(shown(word))\" is neither key=value nor a JSON object; a value with spaces is written in quotes: 'name=At home'"
+        return
+            "\"\(shown(word))\" is neither key=value nor a JSON object; a value with spaces is written in quotes: 'name=At home'"
     }
 
     private static func add(_ word: String, to parameters: inout JSONObject) throws(CommandFailure) {

@@ -58,7 +58,8 @@ public enum RequestCatalogue {
         "duration", "seconds from now, or with a unit on the command line: 90s, 15min, 1h, 7d; 0 compares once", required: true,
         limits: .atLeast(0))
     /// Of what exists already.
-    private static let lasting = RequestField(duration.name, "seconds since its creation, as for create; 0 ends it", limits: .atLeast(0))
+    private static let lasting = RequestField(
+        duration.name, "seconds since its creation, as for create; 0 ends it", limits: .atLeast(0))
     private static let major = RequestField("major", "0…65535", limits: .numbers(0...65_535))
     private static let minor = RequestField("minor", "0…65535", limits: .numbers(0...65_535))
     private static let uuid = RequestField("proximityUUID", "the UUID of a beacon", aliases: ["proximityID", "uuid"])
