@@ -77,12 +77,6 @@ extension Hub {
         liveSubscribers.reopen(since: known)
     }
 
-    /// What a door keeps of live states may be anybody's: all of them are reported again, cleared ones too.
-    public func retainAgain() {
-        // Subscribers of ours have had them.
-        live.resync.begin(liveStates.all.sorted { $0.number < $1.number }, holding: liveNumber)
-    }
-
     /// Reports up to so much again of what may be lacking.
     ///
     /// - Returns: False when nothing is left.

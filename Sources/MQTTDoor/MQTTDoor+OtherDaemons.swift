@@ -25,14 +25,13 @@ extension MQTTDoor {
             if giveWay(to: seen, other), beganSession {
                 // The session would hold requests that the other one carries out, for whenever this one starts again.
                 link?.endSession()
+                session.held = []
+                core.keep(.putFilters(broker: configuration.broker, []))
             }
         } else if !seen.isOnline, otherDaemon?.contains("instance \(seen.instance),") == true {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(seen.instance)"])
             otherDaemon = nil
             publishStatus()
-            // It published what it knew, and may have known less.
-            forgetMark()
-            core.hub.retainAgain()
         }
     }
 

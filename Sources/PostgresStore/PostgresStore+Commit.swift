@@ -47,6 +47,10 @@ struct Transaction {
     private let shard: PostgresShard?
     var feed: FeedTransaction
     private var highest: [NumberSequence: Int64] = [:]
+    /// Puts of one kind that follow each other and are still to be sent, together: thousands of places cost a third so.
+    private var rows: (kind: Kind, keys: Set<[Field]>, fields: [[Field]])?
+
+    private static let rowsMax = 500
 
     init(_ connection: Connection, repliesMax: Int64, _ debris: Debris, shard: PostgresShard?) {
         self.connection = connection
@@ -57,6 +61,7 @@ struct Transaction {
     }
 
     mutating func apply(_ change: DurableChange) throws {
+        if case .put = change {} else { try sendRows() }
         // Also of what this transaction has deleted.
         try debris.clear(beforehand: change, connection)
         switch change {
@@ -74,6 +79,7 @@ struct Transaction {
 
     /// Writes what was counted.
     mutating func end() throws {
+        try sendRows()
         try feed.end()
         let sql = "INSERT INTO counter VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = greatest(counter.value, $2)"
         for (counter, number) in highest {
@@ -90,11 +96,25 @@ struct Transaction {
         if key.kind == .dataset, let shard, !shard.has(record.dataset) {
             throw StoreError.other("a dataset of another shard was to be written")
         }
-        try remove(record.kind.statements.replacement, record.dataset, key.text(key.fields.count > 1 ? 1 : 0))
+        let statements = record.kind.statements
+        let isFollowing = rows?.kind == record.kind && rows?.keys.contains(key.fields) == false
+        if !isFollowing || !statements.replacement.isEmpty || row.endsDataset { try sendRows() }
+        try remove(statements.replacement, record.dataset, key.text(key.fields.count > 1 ? 1 : 0))
         if row.endsDataset { try deleteDataset(record.dataset) }
         var fields = FieldCollector()
         record.write(to: &fields)
-        try connection.send(record.kind.statements.put, fields.fields.map { .field($0) })
+        if rows == nil { rows = (record.kind, [], []) }
+        rows?.keys.insert(key.fields)
+        rows?.fields.append(fields.fields)
+        if let count = rows?.fields.count, count >= Self.rowsMax { try sendRows() }
+    }
+
+    private mutating func sendRows() throws {
+        guard let (kind, _, fields) = rows else { return }
+        rows = nil
+        if fields.count == 1 { return try connection.send(kind.statements.put, fields[0].map { .field($0) }) }
+        let columns = fields[0].indices.map { column in Value.fields(fields.map { $0[column] }) }
+        try connection.send(kind.statements.putAll, columns)
     }
 
     private mutating func delete(_ key: RecordKey) throws {

@@ -6,6 +6,8 @@ import Records
 final class Statements: Sendable {
     /// Writes a row, replacing the one of the same key; a row keeps its place, but where the order of puts counts.
     let put: String
+    /// The same of many rows of different keys, in their order: a parameter for each column, of all rows.
+    let putAll: String
     /// By the fields of its key; a record that is owed is only no longer listed.
     let delete: String
     /// Follows each deletion and each amendment of a record that can be owed: it goes where it is neither owed nor listed.
@@ -40,7 +42,10 @@ final class Statements: Sendable {
 
     private init(_ row: KindRow) {
         let (table, byKey) = (Self.quoted(row.name), Self.condition(row, fields: row.keyCount))
-        put = Self.put(row)
+        put = Self.put(row, "VALUES (\((Self.parameters(row) + Self.constants(row)).joined(separator: ", ")))")
+        let arrays = Self.parameters(row).map { "\($0)::bytea[]" }.joined(separator: ", ")
+        let given = (["given.*"] + Self.constants(row)).joined(separator: ", ")
+        putAll = Self.put(row, "SELECT \(given) FROM unnest(\(arrays)) AS given")
         if let owed = row.owed {
             let (isOwed, isListed) = (Self.quoted(owed.column), Self.quoted(owed.listed))
             let columns = row.columns.dropLast().map(Self.quoted).joined(separator: ", ")
@@ -81,15 +86,20 @@ final class Statements: Sendable {
 
     static func quoted(_ name: String) -> String { "\"\(name)\"" }
 
-    private static func put(_ row: KindRow) -> String {
+    private static func parameters(_ row: KindRow) -> [String] { (1...row.columns.count).map { "$\($0)" } }
+
+    /// What a new row has beside its record.
+    private static func constants(_ row: KindRow) -> [String] { row.owed == nil ? [] : [one] }
+
+    /// - Parameter rows: What gives the rows.
+    private static func put(_ row: KindRow, _ rows: String) -> String {
         let columns = row.columns + (row.owed.map { [$0.listed] } ?? [])
-        let values = (1...row.columns.count).map { "$\($0)" } + (row.owed == nil ? [] : [one])
         // One put again is the newest.
         let replaced = columns[row.keyCount...] + (row.ageing == nil ? [] : ["position"])
         let rest = replaced.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
         return """
             INSERT INTO \(quoted(row.name)) (\(columns.map(quoted).joined(separator: ", "))) \
-            VALUES (\(values.joined(separator: ", "))) \
+            \(rows) \
             ON CONFLICT (\(columns[..<row.keyCount].map(quoted).joined(separator: ", "))) DO \
             \(rest.isEmpty ? "NOTHING" : "UPDATE SET \(rest)")
             """

@@ -28,7 +28,7 @@ enum Value {
         case .number(let number): Self.bigEndian(UInt64(bitPattern: number))
         case .flag(let flag): [flag ? 1 : 0]
         case .bytes(let bytes): bytes
-        case .fields(let fields): Self.array(of: 17 /* bytea */, fields.map { $0.stored ?? [] })
+        case .fields(let fields): Self.array(of: 17 /* bytea */, fields.map(\.stored))
         case .numbers(let numbers): Self.array(of: 20 /* bigint */, numbers.map { Self.bigEndian(UInt64(bitPattern: $0)) })
         case .words(let words): Self.array(of: 25 /* text */, words.map { $0.map { Array($0.utf8) } })
         }

@@ -223,7 +223,7 @@ extension Integration {
                         #expect(other.log.contains("session=new"), "\(other.log)")
                         try withClient(broker.endpoint) {
                             let devices = try $0.request("device/list")
-                            #expect(devices["items"]?.asArray?.isEmpty != false)
+                            #expect(devices["devices"]?.asArray?.isEmpty == true)
                         }
                     }
                 }

@@ -68,7 +68,7 @@ extension Geomatching {
     }
 
     private static func life(endedAt: Int64, _ createdAt: Int64, duration: Double) -> ExplainedPair.Life {
-        if duration == 0 { return .comparedOnce(at: createdAt) }
+        if duration == 0, endedAt == createdAt { return .comparedOnce(at: createdAt) }
         let expiresAt = deadline(from: createdAt, duration: duration)
         return endedAt < expiresAt ? .deleted(at: endedAt) : .expired(at: expiresAt)
     }

@@ -148,7 +148,7 @@ extension LiveSubscribers {
         if subject.facts?.position == nil, state.hasLocation, state.domain != KnownDomain.position.rawValue {
             // It is where the device is whose id it has.
             subject.facts?.position = subject.itemPosition ?? state.dataset.position(of: state.itemID, using: parser)
-            subject.isWhereItsDeviceIs = true
+            subject.isWhereItsDeviceIs = subject.facts?.position != nil
         }
         if subject.facts != nil, subject.facts?.position == nil {
             subject.facts?.position = state.dataset.structure.position(ofTopic: state.topic)

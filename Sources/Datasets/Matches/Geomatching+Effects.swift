@@ -70,11 +70,10 @@ extension Geomatching {
         guard let publication = publication(end.publication), let subscription = subscription(end.subscription),
             let visit = forgetVisit(subscription, publication)
         else { return }
-        if subscription.isStored(with: publication) {
-            turn.keep(
-                .deleteVisit(
-                    dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id))
-        }
+        // Also where an update by now lets it last no time.
+        turn.keep(
+            .deleteVisit(
+                dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id))
         send(MatchMessage(id: turn.newID(), visit: visit, end), publication, subscription, &turn)
     }
 

@@ -126,6 +126,7 @@ final class StructureBook {
 
     /// Where what a topic names is, such as a room; of a location that is nowhere known the room: where something is that no device says.
     func position(ofTopic topic: String) -> Position? {
+        guard tree.count > 0 else { return nil }
         var levels = topic.utf8.split(separator: UInt8(ascii: "/")).dropFirst().prefix(StructureLevel.allCases.count)
             .map { LevelCoding.decode($0) ?? LiveTopic.notApplicable }
         while levels.last == LiveTopic.notApplicable { levels.removeLast() }

@@ -7,6 +7,9 @@ extension CheckedContinuation where T: Sendable {
     /// that lock too. Were it resumed under a lock that such a handler, ours or the application's, waits for, both would wait
     /// for ever.
     func resumeUnlocked(returning value: T) {
-        DispatchQueue.global().async { resume(returning: value) }
+        resuming.async { resume(returning: value) }
     }
 }
+
+/// Of our own: an application may block all threads of the system's queues on what comes here.
+private let resuming = DispatchQueue(label: "geomatch.resuming")

@@ -56,7 +56,7 @@ struct RequestHead: Sendable {
     func allowParameters(_ names: [String] = [], note: String = "") throws(HTTPRefusal) {
         let known = names + ["client", "key"]
         guard let unknown = query.first(where: { !known.contains($0.name) })?.name else { return }
-        let shown = String(unknown.unicodeScalars.prefix(64).map(Character.init))
+        let shown = unknown.beginning(64)
         let advice = Nearness.advice(on: unknown, of: known, else: "it takes")
         throw .invalid("`\(shown)` is no query parameter of this path\(note); \(advice)", field: shown)
     }

@@ -52,7 +52,7 @@ extension HTTPResponder {
 
     private func read(_ head: RequestHead, _ database: CouchDatabase, _ id: CouchID) async throws -> Routed {
         if let revision = head.parameter("rev"), RevisionID(revision) == nil {
-            throw CouchRefusal.badRequest("`\(revision.prefix(80))` of `rev` is no revision: `N-HASH`")
+            throw CouchRefusal.badRequest("`\(revision.beginning(80))` of `rev` is no revision: `N-HASH`")
         }
         let found = try await database.document(id)
         let meta = CouchMeta(head)

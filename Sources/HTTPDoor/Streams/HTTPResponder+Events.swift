@@ -13,7 +13,8 @@ extension HTTPResponder {
         // A browser's own stream says the last in a header; what stands in for one where there is none does so in the URL.
         try head.allowParameters(["topics", "since", "lastEventId"])
         let stream = try EventStream(dataset: head.path[1], caller: caller, filters: head.topicFilters())
-        let last = head.fields[.lastEventID] ?? head.parameter("lastEventId") ?? head.parameter("since")
+        let last = [head.fields[.lastEventID], head.parameter("lastEventId"), head.parameter("since")]
+            .compactMap(\.self).first { !$0.isEmpty }
         let cursor = try head.cursor(named: "Last-Event-ID", last)
         if let error = await exchange.door.onCore({ $0.open(stream, since: cursor) }) ?? nil { throw error }
         return .events(stream)
@@ -89,7 +90,7 @@ extension RequestHead {
     func cursor(named name: String, _ text: String?) throws(HTTPRefusal) -> Int64? {
         guard let text, !text.isEmpty else { return nil }
         guard text.utf8.allSatisfy({ (48...57).contains($0) }), let cursor = Int64(text) else {
-            throw .invalid("`\(text.prefix(40))` of `\(name)` is no cursor that was given here", field: "since")
+            throw .invalid("`\(text.beginning(40))` of `\(name)` is no cursor that was given here", field: "since")
         }
         return cursor
     }

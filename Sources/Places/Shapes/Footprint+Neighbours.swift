@@ -65,8 +65,8 @@ extension Footprint {
         return false
     }
 
-    /// About a millisecond.
-    private static let comparisonsMax = 250_000
+    /// A few milliseconds.
+    private static let comparisonsMax = 1_000_000
 
     typealias Line = (from: SIMD2<Double>, to: SIMD2<Double>)
 

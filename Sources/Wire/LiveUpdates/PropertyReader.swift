@@ -66,9 +66,9 @@ struct PropertyRule {
             }.prefix(20))
         let advice =
             if let near = Nearness.nearest(to: name, of: keys) {
-                ", not `\(near)`"
+                ", not `\(near.beginning(32))`"
             } else if !keys.isEmpty {
-                "; there is " + keys.prefix(3).map { "`\($0.prefix(32))`" }.joined(separator: ", ")
+                "; there is " + keys.prefix(3).map { "`\($0.beginning(32))`" }.joined(separator: ", ")
             } else {
                 ""
             }

@@ -40,6 +40,11 @@ public struct Parameters: Sendable {
     }
 }
 
+extension String {
+    /// So many scalars of it at most, for an error message: one character may have any number of marks.
+    package func beginning(_ scalars: Int) -> String { String(String.UnicodeScalarView(unicodeScalars.prefix(scalars))) }
+}
+
 extension JSONValue {
     /// The value for an error message, cut to 40 characters.
     public var shown: String {

@@ -46,8 +46,10 @@ enum RequestWords {
             words = words.dropFirst()
         }
         for word in words {
-            guard word.utf8.contains(UInt8(ascii: "=")) else { throw .usage(refusal(of: word, in: request)) }
-            try add(word, to: &parameters)
+            guard let equals = word.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+                throw .usage(refusal(of: word, in: request))
+            }
+            try add(word, until: equals, to: &parameters)
         }
         return parameters
     }
@@ -82,10 +84,10 @@ enum RequestWords {
             "\"\(shown(word))\" is neither key=value nor a JSON object; a value with spaces is written in quotes: 'name=At home'"
     }
 
-    private static func add(_ word: String, to parameters: inout JSONObject) throws(CommandFailure) {
-        guard let equals = word.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-            throw .usage("\"\(shown(word))\" is neither key=value nor a JSON object")
-        }
+    /// - Parameter equals: Where the key ends.
+    private static func add(
+        _ word: String, until equals: String.Index, to parameters: inout JSONObject
+    ) throws(CommandFailure) {
         var key = word[..<equals]
         let text = String(word[word.utf8.index(after: equals)...])
         let isJSON = key.utf8.last == UInt8(ascii: ":")
