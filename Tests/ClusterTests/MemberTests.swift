@@ -264,7 +264,12 @@ final class SimulatedNode {
             case .announce(let shard, let successor): store.announce([shard: successor], by: member.node)
             case .prepare(let shard): store.prepare([shard], for: member.node)
             case .standBy(let shard, let epoch):
-                if standbys.updateValue(epoch, forKey: shard) != epoch { restorations.append((now + restoring, shard, epoch)) }
+                if standbys.updateValue(epoch, forKey: shard) != epoch {
+                    restorations.append((now + restoring, shard, epoch))
+                } else if !restorations.contains(where: { $0.shard == shard }) {
+                    // Again and again, as a node does: it may have been another's to have for a moment.
+                    member.stoodBy(shard: shard, epoch: epoch)
+                }
             case .handOver(let shard, let successor):
                 serving.remove(shard)
                 handOvers.append((now + 50, shard, epochs[shard] ?? member.renewing[shard] ?? 0, successor))
