@@ -47,7 +47,7 @@ struct Transaction {
     private let shard: PostgresShard?
     var feed: FeedTransaction
     private var highest: [NumberSequence: Int64] = [:]
-    /// Puts of one kind that follow each other and are still to be sent, together: thousands of places cost a third so.
+    /// Puts of one kind that follow each other and are still to be sent, together: thousands of places cost half so.
     private var rows: (kind: Kind, keys: Set<[Field]>, fields: [[Field]])?
 
     private static let rowsMax = 500

@@ -192,7 +192,7 @@ enum OpenAPI {
                         parameters: [
                             query("topics", "MQTT filters below the client's tree, comma-separated."),
                             query("since", "A cursor, as Last-Event-ID has it."),
-                            query("lastEventId", "The same, as stand-ins of EventSource send it."),
+                            query("lastEventId", "The same, as libraries in place of EventSource send it."),
                         ], ok: [("text/event-stream", text)]),
                 ]
             ),

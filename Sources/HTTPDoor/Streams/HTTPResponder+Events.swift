@@ -10,7 +10,7 @@ extension HTTPResponder {
         let head = exchange.head
         guard head.method == .get else { throw HTTPRefusal.method(head.method, allow: "GET") }
         let caller = try exchange.door.callers.caller(of: head, for: head.path[1])
-        // A browser's own stream says the last in a header; what stands in for one where there is none does so in the URL.
+        // A browser's own stream says the last in a header; libraries in its place, where there is none, say it in the URL.
         try head.allowParameters(["topics", "since", "lastEventId"])
         let stream = try EventStream(dataset: head.path[1], caller: caller, filters: head.topicFilters())
         let last = [head.fields[.lastEventID], head.parameter("lastEventId"), head.parameter("since")]

@@ -29,7 +29,7 @@ struct SettingsKey: Sendable {
         return "the keys are \((beside.isEmpty ? keys : beside).joined(separator: ", "))"
     }
 
-    /// What stands before the last dot.
+    /// What is before the last dot.
     private static func table(of key: String) -> String? { key.lastIndex(of: ".").map { String(key[..<$0]) } }
 
     static let all: [SettingsKey] = named + push + SettingsLimit.all.map { SettingsKey($0.key, $0.takes, fileOnly: true) }
