@@ -228,13 +228,15 @@ extension StayRecord: DurableRecord {
         fields.write(stay.longitude)
         fields.write(stay.since)
         fields.write(stay.isMoving)
+        fields.write(stay.delay)
     }
 
     public init(from fields: inout some FieldReader) {
         self.init(
             dataset: fields.text(), deviceID: fields.text(),
             stay: StayRow(
-                latitude: fields.double(), longitude: fields.double(), since: fields.int64(), isMoving: fields.optionalFlag()))
+                latitude: fields.double(), longitude: fields.double(), since: fields.int64(), isMoving: fields.optionalFlag(),
+                delay: fields.optionalInt64()))
     }
 }
 

@@ -80,7 +80,7 @@ public enum Kind: Int, CaseIterable, Sendable {
                 .referring("deviceId", to: .device, goes: .deleted).evaluated([.put, .deletion]),
             KindRow(PlaceVisitRecord.self, "placeVisit", key: 3, "dataset deviceId placeId count ends openSince level")
                 .referring("deviceId", to: .device, goes: [.deleted, .forgotten]).evaluated([.put, .deletion]),
-            KindRow(StayRecord.self, "stay", key: 2, "dataset deviceId latitude longitude since moving")
+            KindRow(StayRecord.self, "stay", key: 2, "dataset deviceId latitude longitude since moving delay")
                 .referring("deviceId", to: .device, goes: [.deleted, .forgotten]).evaluated(.put),
             KindRow(
                 GeofenceRecord.self, "geofence", key: 2,

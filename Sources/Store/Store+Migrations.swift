@@ -230,6 +230,10 @@ extension Store {
         }
     }
 
+    static func registerDelayOfStay(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("delay of a stay") { db in try db.execute(sql: "ALTER TABLE stay ADD COLUMN delay INTEGER") }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

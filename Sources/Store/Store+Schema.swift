@@ -25,6 +25,7 @@ extension Store {
         registerReplication(in: &migrator)
         registerPush(in: &migrator)
         registerRadioMaps(in: &migrator)
+        registerDelayOfStay(in: &migrator)
         return migrator
     }()
 

@@ -117,6 +117,7 @@ struct Geomatchd: AsyncParsableCommand {
         if printConfig { print(settings.text) }
         if checkConfig {
             try Self.end(where: settings.mistakesInFiles)
+            for doubt in settings.doubtsInCertificates(at: time(nil)) { StandardError.write("geomatchd: warning: \(doubt)\n") }
             if !printConfig { print("the configuration is right") }
         }
         if printAcl { print(try Self.accessList(of: settings), terminator: "") }
@@ -130,6 +131,7 @@ struct Geomatchd: AsyncParsableCommand {
         LoggingSystem.bootstrap { _ in LineLogHandler(format: format) }
         let log = Logger(label: "geomatchd")
         OpenFiles.raiseLimit()
+        for doubt in settings.doubtsInCertificates(at: time(nil)) { log.warning("\(doubt)") }
         do {
             try await Daemon(settings: settings, version: Self.release, log: log, hangups: hangups, reread: sources.settings)
                 .run()

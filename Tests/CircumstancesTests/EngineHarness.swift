@@ -69,6 +69,17 @@ struct EngineHarness {
         now = end
     }
 
+    /// A new engine, with the device at the café since a fix that came now, seconds late, and without circumstances.
+    mutating func restart(lastHeardLate delay: Int64, stay: StayRow?) {
+        engine = CircumstanceEngine()
+        effects.removeAll()
+        engine.restoreDevice(0, DeviceIdentity(id: "d", owner: "a"))
+        let at = Self.position(east: 0)
+        engine.restore(
+            0, at: Fix(latitude: at.latitude, longitude: at.longitude, accuracy: 5, timestamp: now - delay * 1000), heardAt: now,
+            stay: stay)
+    }
+
     /// What fired since the last call.
     mutating func fired() -> [Occurrence] {
         defer { effects.removeAll() }

@@ -285,11 +285,32 @@ struct EngineTests {
         town.engine.restore(
             0, at: Fix(latitude: at.latitude, longitude: at.longitude, timestamp: town.now - 3_550_000),
             heardAt: town.now - 100_000,
-            stay: StayRow(latitude: at.latitude, longitude: at.longitude, since: town.now - 3_600_000, isMoving: nil))
+            stay: StayRow(latitude: at.latitude, longitude: at.longitude, since: town.now - 3_600_000, isMoving: nil, delay: nil))
         town.engine.resume(at: town.now)
         town.pass(1000)
         let dwelt = town.firedAt()
         #expect(dwelt == [150])
+    }
+
+    @Test(
+        "After a restart a stay lasts on from the fix heard with the least delay, which need not be the last",
+        arguments: [true, false])
+    func dwellingAndRestartAfterLateFix(_ isRegisteredLate: Bool) throws {
+        var town = EngineHarness()
+        if !isRegisteredLate { try town.register("(dwelling 300)") }
+        town.move(0, late: 100)
+        town.move(0, after: 50, late: 10)
+        if isRegisteredLate { try town.register("(dwelling 300)") }
+        town.pass(1)
+        town.move(0, after: 49, late: 60)
+        let kept = town.effects.compactMap { if case .stay(_, let row) = $0 { row } else { nil } }.last
+        town.restart(lastHeardLate: 60, stay: kept)
+        let rule = CircumstanceRule(try CircumstanceExpression("(dwelling 300)"), trigger: .arriving, owner: "a")
+        _ = town.engine.restore(rule, isEnabled: true, in: town.world)
+        town.engine.resume(at: town.now)
+        town.pass(1000)
+        let dwelt = town.firedAt()
+        #expect(dwelt == [210])
     }
 
     @Test(
@@ -432,7 +453,7 @@ struct EngineTests {
         let at = EngineHarness.position(east: 5000)
         town.engine.restore(
             0, at: Fix(latitude: at.latitude, longitude: at.longitude, timestamp: town.now), heardAt: town.now,
-            stay: StayRow(latitude: at.latitude, longitude: at.longitude, since: town.now, isMoving: false))
+            stay: StayRow(latitude: at.latitude, longitude: at.longitude, since: town.now, isMoving: false, delay: 0))
         town.engine.resume(at: town.now)
         town.pass(1)
         town.move(5001, after: 10, speed: 0)

@@ -349,8 +349,6 @@ extension TwinRun {
         for (device, state) in naive.devices {
             guard let fix = state.fix else { continue }
             engine.restore(device, at: fix, heardAt: state.heardAt, stay: rows.stays[device])
-            // Of the stay's fixes the last one is left.
-            naive.devices[device]?.delay = state.heardAt - fix.timestamp
         }
         engine.resume(at: now)
         var effects: [CircumstanceEffect] = []

@@ -159,8 +159,14 @@ struct BrokerTests {
         #expect(doubt("d/-/-/-/-/x/position", #"{"lat":430,"lon":2}"#)?.contains("latitude") == true)
         #expect(doubt("d/-/-/-/-/x/temperature", "21.5") == nil && doubt("d/-/-/-/-/x/availability", "ON") == nil)
         #expect(doubt("d/-/-/-/-/x/positon", "{}") == nil)
-        #expect(PublishCommand.hint(of: "d/-/-/-/-/x/positon") == "`positon` is a domain of its own; did you mean `position`?")
-        #expect(PublishCommand.hint(of: "d/-/-/-/-/x/position") == nil && PublishCommand.hint(of: "d/positon") == nil)
+        func hint(_ topic: String, _ payload: String = "") -> String? { PublishCommand.hint(of: topic, Array(payload.utf8)) }
+        #expect(hint("d/-/-/-/-/x/positon") == "`positon` is a domain of its own; did you mean `position`?")
+        #expect(hint("d/-/-/-/-/x/position") == nil && hint("d/positon") == nil)
+        #expect(
+            hint("d/-/-/-/-/x/position", #"{"lat":1,"lon":2,"timestamp":1795802485}"#)?.hasPrefix(
+                "`timestamp` is in milliseconds: 1795802485 is 1970-01-21") == true)
+        #expect(hint("d/-/-/-/-/x/position", #"{"lat":1,"lon":2,"timestamp":1795802485000}"#) == nil)
+        #expect(hint("owntracks/ann/phone", "{}")?.hasPrefix("this is a topic of owntracks, which geomatchd reads") == true)
         #expect(doubt("d/-/x/position", "{}")?.contains("seven levels") == true)
         #expect(doubt("/d/-/-/-/-/x/position", "{}")?.contains("begins with /") == true)
         #expect(doubt("live/d/-/-/-/-/x/position", "{}")?.hasSuffix("an update goes to d/-/-/-/-/x/position") == true)

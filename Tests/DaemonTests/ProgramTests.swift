@@ -1,4 +1,5 @@
 import Foundation
+import MQTTLink
 import Testing
 
 @testable import geomatchd
@@ -68,6 +69,21 @@ struct ProgramTests {
             let start = try geomatchd(["--config", "f.yaml", "--data-dir", "data"], files: files)
             #expect(start == said)
         }
+    }
+
+    @Test("A certificate whose time is over passed the check without a word")
+    func certificateOfAnotherTime() throws {
+        let folder = NSTemporaryDirectory() + "geomatchd-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for (name, text) in try Self.certificates() { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
+        var settings = Settings()
+        settings.encryptedListener = EmbeddedBrokerConfiguration.EncryptedListener(
+            host: "127.0.0.1", port: 1, certificateFile: "\(folder)/one.pem", keyFile: "\(folder)/one.key")
+        #expect(settings.doubtsInCertificates(at: time(nil)).isEmpty)
+        #expect(settings.doubtsInCertificates(at: 4_000_000_000).first?.contains("was good until 20") == true)
+        let early = try #require(settings.doubtsInCertificates(at: 0).first)
+        #expect(early.hasPrefix("`listen-tls`: the certificate in \(folder)/one.pem is good from 20"))
     }
 
     /// Two certificates that sign themselves, and their keys, by the names of their files.

@@ -25,8 +25,9 @@ enum EveryKind {
             dataset: dataset, id: "wanted", deviceId: "tag", topic: "taxi", range: 10, duration: 60, owner: "client",
             createdAt: 6, updatedAt: 6, revision: "1-w")
         wanted.homeAssistant = true
+        let stay = StayRow(latitude: 43, longitude: 7, since: 14, isMoving: nil, delay: 7)
         return [
-            .put(wanted),
+            .put(wanted), .put(StayRecord(dataset: dataset, deviceID: "walker", stay: stay)),
             .put(
                 GeofenceRecord(
                     dataset: dataset, owner: "client", id: "owntracks/home", name: "Home é",
@@ -142,7 +143,8 @@ enum EveryKind {
                     visits: VisitRow(placeID: "café", count: 3, ends: [1, 2], openSince: 13, level: .high))),
             .put(
                 StayRecord(
-                    dataset: dataset, deviceID: "tag", stay: StayRow(latitude: 43, longitude: 7, since: 13, isMoving: true))),
+                    dataset: dataset, deviceID: "tag",
+                    stay: StayRow(latitude: 43, longitude: 7, since: 13, isMoving: true, delay: nil))),
             .put(
                 IncidentRecord(
                     number: 1, dataset: dataset, id: "i", source: .beacon, sourceID: "m", owner: "client", createdAt: 13,

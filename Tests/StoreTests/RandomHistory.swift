@@ -133,7 +133,7 @@ struct RandomHistory {
                 placeID: name("x"), count: 3, ends: [1, clock], openSince: maybe(clock), level: pick(ThresholdLevel.allCases))
             return .put(PlaceVisitRecord(dataset: dataset, deviceID: name("d"), visits: row))
         case 6:
-            let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true))
+            let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true), delay: maybe(clock))
             return .put(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
         default:
             guard chance() else { return .incidentSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }

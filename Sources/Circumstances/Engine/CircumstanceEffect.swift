@@ -7,7 +7,8 @@ public enum CircumstanceEffect: Equatable, Sendable {
     case visit(device: UInt32, VisitRow)
     /// The place gave way to newer ones in the device's history: its row is gone.
     case visitForgotten(device: UInt32, placeID: String)
-    /// A stay or a motion began. Durable: a row for each device; ``CircumstanceEngine/restore(_:at:heardAt:stay:)`` takes it back.
+    /// A stay or a motion began, or what its last fix says of a stay is no longer all. Durable: a row for each device;
+    /// ``CircumstanceEngine/restore(_:at:heardAt:stay:)`` takes it back.
     case stay(device: UInt32, StayRow)
     case occurred(Occurrence)
 }
@@ -33,12 +34,15 @@ public struct StayRow: Equatable, Sendable {
     public var longitude: Double
     public var since: Int64
     public var isMoving: Bool?
+    /// The least time from a fix of the stay to the instant at which it was heard, milliseconds; nil where that was not kept.
+    public var delay: Int64?
 
-    public init(latitude: Double, longitude: Double, since: Int64, isMoving: Bool?) {
+    public init(latitude: Double, longitude: Double, since: Int64, isMoving: Bool?, delay: Int64?) {
         self.latitude = latitude
         self.longitude = longitude
         self.since = since
         self.isMoving = isMoving
+        self.delay = delay
     }
 }
 

@@ -120,15 +120,22 @@ extension CircumstanceEngine {
         } else if delay < track.pointee.delay {
             isDue = lengthenStay(of: device, delay, at: instant)
         }
-        if (!isSameStay && uses.dwelling > 0) || (!isSameMotion && uses.moving > 0) {
-            effects.append(.stay(device: device, track.pointee.stay))
-        }
+        // The delay of the last fix is known after a restart: a lesser one before it is not.
+        let isKept = isSameStay && (track.pointee.isDelayKept || !(track.pointee.delay < delay))
+        if (!isKept && uses.dwelling > 0) || (!isSameMotion && uses.moving > 0) { keepStay(of: device, into: &effects) }
         guard wasKnown, isSameStay || uses.dwelling == 0, isSameMotion || uses.moving == 0,
             wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
             !track.pointee.hasAskedLive, !isDue,
             track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
         else { return true }
         return !isUnconcerned
+    }
+
+    func keepStay(of device: UInt32, into effects: inout [CircumstanceEffect]) {
+        let track = tracks.address(Int(device))
+        track.pointee.isStayKept = true
+        track.pointee.isDelayKept = true
+        effects.append(.stay(device: device, track.pointee.stay))
     }
 
     /// A fix of a stay was heard with less delay than those before: the stay is longer than was known, and the device dwells earlier.
@@ -138,6 +145,7 @@ extension CircumstanceEngine {
         let track = tracks.address(Int(device))
         let more = track.pointee.delay.milliseconds - delay.milliseconds
         track.pointee.delay = delay
+        track.pointee.isDelayKept = false
         guard uses.dwelling > 0, track.pointee.due != .max else { return false }
         track.pointee.due -= more
         if track.pointee.due <= instant { return true }
@@ -247,7 +255,12 @@ extension DeviceTrack {
         since = fix.timestamp
         self.delay = delay
         isStayRecorded = false
+        isStayKept = false
+        isDelayKept = false
     }
 
-    var stay: StayRow { StayRow(latitude: stayLatitude, longitude: stayLongitude, since: since, isMoving: motion.isMoving) }
+    var stay: StayRow {
+        StayRow(
+            latitude: stayLatitude, longitude: stayLongitude, since: since, isMoving: motion.isMoving, delay: delay.milliseconds)
+    }
 }

@@ -58,7 +58,15 @@ extension CircumstanceEngine {
         let isSameStay = tracks[index].isStaying(at: fix)
         tracks[index].take(fix, tracks[index].motion)
         let delay = CompactDuration(from: fix.timestamp, to: heardAt)
-        if isSameStay { tracks[index].delay = delay } else { tracks[index].beginStay(at: fix, delay) }
+        if let stay, isSameStay {
+            let kept = stay.delay.map { CompactDuration(from: 0, to: $0) }
+            let isDelayKept = kept.map { !(delay < $0) } ?? false
+            tracks[index].delay = isDelayKept ? kept ?? delay : delay
+            tracks[index].isStayKept = true
+            tracks[index].isDelayKept = isDelayKept
+        } else {
+            tracks[index].beginStay(at: fix, delay)
+        }
         place(device)
         tracks[index].anchor(safe: 0, outer: 0)
         tracks[index].wasEvaluated = true

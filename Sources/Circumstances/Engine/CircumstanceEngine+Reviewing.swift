@@ -16,6 +16,8 @@ extension CircumstanceEngine {
         guard exists(device), tracks[index].isKnown else { return }
         reviews += 1
         if areNamedPlacesStale { findNamedPlaces(in: world) }
+        // It began while nothing asked how long it lasts.
+        if uses.dwelling > 0, !tracks[index].isStayKept { keepStay(of: device, into: &effects) }
         var region = SafeRegion(slack: Self.safeMax)
         updateVisits(of: device, isMove: isMove, &region, in: world, into: &effects)
         var situation = situation(of: device, at: instant)

@@ -78,6 +78,8 @@ extension DeviceTrack {
         static let isStayRecorded = Flags(rawValue: 8)
         static let hasOpenVisits = Flags(rawValue: 16)
         static let hasAskedLive = Flags(rawValue: 32)
+        static let isStayKept = Flags(rawValue: 64)
+        static let isDelayKept = Flags(rawValue: 128)
 
         @inline(__always)
         mutating func set(_ flag: Flags, _ isSet: Bool) { if isSet { insert(flag) } else { remove(flag) } }
@@ -115,6 +117,18 @@ extension DeviceTrack {
     var hasAskedLive: Bool {
         get { flags.contains(.hasAskedLive) }
         set { flags.set(.hasAskedLive, newValue) }
+    }
+
+    /// There is a row of the stay.
+    var isStayKept: Bool {
+        get { flags.contains(.isStayKept) }
+        set { flags.set(.isStayKept, newValue) }
+    }
+
+    /// The row has the stay's least delay.
+    var isDelayKept: Bool {
+        get { flags.contains(.isDelayKept) }
+        set { flags.set(.isDelayKept, newValue) }
     }
 }
 

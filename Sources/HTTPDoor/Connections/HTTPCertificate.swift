@@ -64,6 +64,20 @@ public final class HTTPCertificate: Sendable {
         }
     }
 
+    /// Why clients will not take a certificate that can be used: it is of another time. Nil where they may, and where it cannot be read.
+    ///
+    /// - Parameters:
+    ///   - key: Of the configuration, which the text names.
+    ///   - now: Seconds since 1970 UTC.
+    public static func doubt(certificateFile: String, of key: String, at now: Int) -> String? {
+        guard let own = (try? NIOSSLCertificate.fromPEMFile(certificateFile))?.first else { return nil }
+        func day(_ seconds: Int) -> String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
+        let (begin, end) = (Int(own.notValidBefore), Int(own.notValidAfter))
+        guard now < begin || now > end else { return nil }
+        let when = now < begin ? "is good from \(day(begin)) on" : "was good until \(day(end))"
+        return "`\(key)`: the certificate in \(certificateFile) \(when): clients refuse it"
+    }
+
     private static func read(_ certificateFile: String, _ keyFile: String) throws(Failure) -> Content {
         do {
             return try content(certificateFile, keyFile)

@@ -53,7 +53,7 @@ struct PublishCommand: AsyncParsableCommand {
         let bytes = try payload == "-" ? Array(FileHandle.standardInput.readToEnd() ?? Data()) : Array(payload.utf8)
         if let doubt = Self.doubt(of: topic, bytes, dataset: configuration.dataset) {
             StandardError.note("warning: \(doubt); `geomatch watch diagnostics` shows refusals")
-        } else if let hint = Self.hint(of: topic) {
+        } else if let hint = Self.hint(of: topic, bytes) {
             StandardError.note("hint: \(hint)")
         }
         // A retained one is read by a daemon that starts later.
@@ -116,10 +116,25 @@ struct PublishCommand: AsyncParsableCommand {
     }
 
     /// What was hardly meant so in a topic that geomatchd takes.
-    static func hint(of topic: String) -> String? {
-        guard let domain = try? LiveTopic(encoded: topic).domain, let near = KnownDomain.domain(meantBy: domain) else {
-            return nil
+    static func hint(of topic: String, _ payload: [UInt8]) -> String? {
+        guard let domain = try? LiveTopic(encoded: topic).domain else { return adapterHint(of: topic) }
+        if let near = KnownDomain.domain(meantBy: domain) {
+            return "`\(domain)` is a domain of its own; did you mean `\(near)`?"
         }
-        return "`\(domain)` is a domain of its own; did you mean `\(near)`?"
+        var properties: [UInt8] = []
+        let update = try? LiveUpdateDecoder().decode(payload, domain: domain, properties: &properties)
+        guard let timestamp = update?.timestamp, (1..<secondsMax).contains(timestamp) else { return nil }
+        return "`timestamp` is in milliseconds: \(timestamp) is \(PlainText.instant(timestamp)), and \(timestamp)000 may be meant"
+    }
+
+    /// Milliseconds since 1970 until 1973, and seconds until the year 5138.
+    private static let secondsMax: Int64 = 100_000_000_000
+
+    private static func adapterHint(of topic: String) -> String? {
+        let formats = AdapterFormat.all.map { $0.format }
+        let format = formats.first { (try? TopicFilter($0.usualFilter))?.matches(topic) == true }
+        guard let format else { return nil }
+        return
+            "this is a topic of \(format.name), which geomatchd reads where it has an adapter with such a filter in its configuration"
     }
 }

@@ -20,15 +20,8 @@ extension Settings {
 
     /// What is wrong with certificates and keys that are there; files that are missing are reported by their readers.
     var mistakesInCertificates: [String] {
-        let listener = broker == nil ? encryptedListener : nil
-        let pairs = [
-            ("listen-tls", listener.map { ($0.certificateFile, $0.keyFile) }),
-            ("http.tls", http?.tls.map { ($0.certificateFile, $0.keyFile) }),
-        ]
-        return pairs.compactMap { key, files in
-            guard let (certificate, keyFile) = files, Self.isReadable(certificate), Self.isReadable(keyFile) else {
-                return nil
-            }
+        certificates.compactMap { key, certificate, keyFile in
+            guard Self.isReadable(certificate), Self.isReadable(keyFile) else { return nil }
             do throws(HTTPCertificate.Failure) {
                 try HTTPCertificate.check(certificateFile: certificate, keyFile: keyFile, of: key)
                 return nil
@@ -36,6 +29,18 @@ extension Settings {
                 return error.description
             }
         }
+    }
+
+    /// Certificates that are right but for their time, which may be the clock's fault.
+    func doubtsInCertificates(at now: Int) -> [String] {
+        certificates.compactMap { key, certificate, _ in HTTPCertificate.doubt(certificateFile: certificate, of: key, at: now) }
+    }
+
+    private var certificates: [(key: String, certificate: String, keyFile: String)] {
+        let listener = broker == nil ? encryptedListener : nil
+        let ofListener = listener.map { ("listen-tls", $0.certificateFile, $0.keyFile) }
+        let ofHTTP = http?.tls.map { ("http.tls", $0.certificateFile, $0.keyFile) }
+        return [ofListener, ofHTTP].compactMap(\.self)
     }
 
     private static func isReadable(_ path: String) -> Bool { Glibc.access(path, R_OK) == 0 }
