@@ -321,6 +321,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
 
     /// On the dataset's diagnostics, and once a second in the log.
     private func reportMalformedRequest(_ topic: UnsafeRawBufferPointer, of dataset: String) {
+        let topic = topic.dropping(prefix: topics.prefix) ?? topic
         core.receiveMalformedRequest(topic, of: dataset)
         let now = core.clock.monotonic()
         guard now >= nextMalformedLogAt else { return }

@@ -20,7 +20,7 @@ public struct Topics: Sendable {
 
     /// What the core may say of topics; without the prefix.
     public var naming: Naming {
-        Naming(prefix: prefix, root: Self.root) { dataset, client in "\(Self.root)\(dataset)/\(client)/" }
+        Naming(root: Self.root) { dataset, client in "\(Self.root)\(dataset)/\(client)/" }
     }
 
     // MARK: What comes in

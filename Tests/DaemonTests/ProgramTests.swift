@@ -126,6 +126,17 @@ struct ProgramTests {
         #expect(said.code == 78 && said.out.isEmpty && said.error.contains("nope"), "\(said)")
     }
 
+    @Test(
+        "A key of push without another that it needs ended with 64, as a flag that nobody has",
+        arguments: [
+            ("apns: {team-id: ABCDE12345}", "push.apns.key-id"), ("apns: {url: \"https://h\"}", "push.apns.team-id"),
+            ("fcm: {url: \"https://h\"}", "push.fcm.service-account-file"), ("web: {key-file: k}", "push.web.subject"),
+        ])
+    func missingKeysOfPush(_ text: String, missing: String) throws {
+        let said = try geomatchd(["--check-config", "--config", "f.yaml"], files: ["f.yaml": "push: {\(text)}"])
+        #expect(said.code == 78 && said.error.hasPrefix("geomatchd: f.yaml: \(missing): is missing: "), "\(said)")
+    }
+
     @Test("Checking the configuration named one missing file, and not by its key")
     func allMissingFiles() throws {
         let text = "users: missing\nlisten-tls: {listen: \"127.0.0.1:1\", certificate-file: a, key-file: b}\npage: {mbtiles: c}\n"

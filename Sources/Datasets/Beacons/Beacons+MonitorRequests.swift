@@ -40,7 +40,7 @@ extension Beacons {
     private func describe(_ monitor: BeaconMonitor) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("id", monitor.record.id)
-            writer.member("topic", shared.naming.prefix + shared.naming.name(of: monitor.recipient))
+            writer.member("topic", shared.naming.name(of: monitor.recipient))
             monitor.record.encodeRegion(into: &writer)
             if let devices = monitor.record.devices { writer.member("devices", devices) }
             writer.member("createdAt", monitor.record.createdAt)

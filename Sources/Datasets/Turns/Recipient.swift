@@ -35,13 +35,8 @@ public struct Naming: Sendable {
     public var tree: @Sendable (_ dataset: String, _ client: String) -> String
     /// How the names of all trees begin.
     public var root: String
-    /// What precedes them in this installation.
-    public var prefix: String
 
-    public init(
-        prefix: String = "", root: String = "", tree: @escaping @Sendable (_ dataset: String, _ client: String) -> String
-    ) {
-        self.prefix = prefix
+    public init(root: String = "", tree: @escaping @Sendable (_ dataset: String, _ client: String) -> String) {
         self.root = root
         self.tree = tree
     }

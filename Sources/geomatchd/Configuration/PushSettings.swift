@@ -99,7 +99,7 @@ extension SettingsReader {
         let isSandbox = try value("push.apns.environment") { ["production": false, "sandbox": true][$0] }
         let url = try value("push.apns.url") { Self.url($0, schemes: ["https"]) }
         guard let values else {
-            guard isSandbox == nil, url == nil else { throw error("push.apns.team-id", "is missing") }
+            try refuse(["push.apns.environment", "push.apns.url"], without: "push.apns.team-id")
             return nil
         }
         return PushSettings.APNs(
@@ -111,7 +111,7 @@ extension SettingsReader {
         let url = try value("push.fcm.url") { Self.url($0, schemes: ["http", "https"]) }
         let tokenURL = try value("push.fcm.token-url") { Self.url($0, schemes: ["http", "https"]) }
         guard let values else {
-            guard url == nil, tokenURL == nil else { throw error("push.fcm.service-account-file", "is missing") }
+            try refuse(["push.fcm.url", "push.fcm.token-url"], without: "push.fcm.service-account-file")
             return nil
         }
         return PushSettings.FCM(serviceAccountFile: values[0], url: url, tokenURL: tokenURL)
@@ -123,7 +123,7 @@ extension SettingsReader {
         }
         let keyFile = try value("push.web.key-file", parse: Self.word)
         guard let subject else {
-            guard keyFile == nil else { throw error("push.web.subject", "is missing: \(SettingsKey.takes("push.web.subject"))") }
+            try refuse(["push.web.key-file"], without: "push.web.subject")
             return nil
         }
         return PushSettings.Web(subject: subject, keyFile: keyFile ?? "\(settings.dataDirectory)/web-push-key.pem")
@@ -131,18 +131,21 @@ extension SettingsReader {
 
     /// The values of keys of which none may be missing where one is there.
     private func words(_ keys: [String], of section: String) throws(SettingsError) -> [String]? {
+        let keys = keys.map { "\(section).\($0)" }
         var values: [String] = []
         var missing: String?
         for key in keys {
-            if let value = try value("\(section).\(key)", parse: Self.word) {
-                values.append(value)
-            } else {
-                missing = missing ?? "\(section).\(key)"
-            }
+            if let value = try value(key, parse: Self.word) { values.append(value) } else { missing = missing ?? key }
         }
         if values.isEmpty { return nil }
-        if let missing { throw error(missing, "is missing: \(SettingsKey.takes(missing))") }
+        if let missing { try refuse(keys, without: missing) }
         return values
+    }
+
+    /// A key is missing where others are given: said of the source that gives one of these.
+    private func refuse(_ given: [String], without missing: String) throws(SettingsError) {
+        guard let source = given.lazy.compactMap({ raw($0)?.source }).first else { return }
+        throw SettingsError(key: missing, source: source, problem: "is missing: \(SettingsKey.takes(missing))")
     }
 
     /// It is used in a header, a token or a path.
