@@ -70,4 +70,34 @@ struct TLSTests {
             #expect(first.hasSuffix(" 431/1\n"), "\(first)")
         }
     }
+
+    @Test(
+        "Over HTTP/2 the head of a request could take for ever", .enabled(if: hasPrograms),
+        arguments: [
+            // A part of the preface, of a frame's head, and a head without its end.
+            "PRI * HT", preface + "\0\0", preface + "\0\0\u{1}\u{1}\0\0\0\0\u{1}\u{2}",
+        ])
+    func slowHeads(_ sent: String) async throws {
+        try await withTLS({
+            $0.limits.patienceSeconds = 1
+            $0.limits.idleSeconds = 600
+        }) { house in
+            let client = Process()
+            client.executableURL = URL(fileURLWithPath: Self.programs[1])
+            client.arguments = ["s_client", "-quiet", "-alpn", "h2", "-connect", "localhost:\(house.port)"]
+            let input = Pipe()
+            client.standardInput = input
+            client.standardOutput = FileHandle.nullDevice
+            client.standardError = FileHandle.nullDevice
+            let hasEnded = DispatchSemaphore(value: 0)
+            client.terminationHandler = { _ in hasEnded.signal() }
+            try client.run()
+            try input.fileHandleForWriting.write(contentsOf: Data(sent.utf8))
+            #expect(hasEnded.wait(timeout: .now() + 60) == .success)
+            if client.isRunning { client.terminate() }
+        }
+    }
+
+    /// With empty settings.
+    private static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0"
 }

@@ -71,7 +71,7 @@ struct ConnectionChannel: ServerChildChannel {
         let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> { result, channel in
             channel.eventLoop.makeCompletedFuture {
                 guard case .negotiated("h2") = result else { return Negotiated(use: try configure(channel)) }
-                try channel.pipeline.syncOperations.addHandler(EarlySettings())
+                try channel.pipeline.syncOperations.addHandlers([FramePatienceHandler(limits), EarlySettings()])
                 let connection = streams.setup(channel: channel, logger: logger)
                 EarlySettings.raiseLimit(on: channel)
                 return Negotiated(use: connection.map { .streams($0) })
