@@ -23,7 +23,8 @@ struct EncryptionTests {
                 == "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8")
         let shared = try sender.sharedSecretFromKeyAgreement(with: P256.KeyAgreement.PublicKey(x963Representation: receiver))
         #expect(shared.withUnsafeBytes { Base64URL.encode(Array($0)) } == "kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs")
-        let inputKey = try WebPushEncryption.inputKey(for: receiver, secret: secret, sender: sender)
+        let inputKey = try WebPushEncryption.inputKey(
+            for: receiver, secret: secret, sender: sender, publicKey: Array(sender.publicKey.x963Representation))
         #expect(text(inputKey) == "S4lYMb_L0FxCeq0WhDx813KgSYqU26kOyzWUdsXYyrg")
         let pseudoRandom = HKDF<SHA256>.extract(inputKeyMaterial: inputKey, salt: salt)
         #expect(Base64URL.encode(Array(pseudoRandom)) == "09_eUZGrsvxChDCGRCdkLiDXrReGOEVeSCdCcPBSJSc")
@@ -69,6 +70,14 @@ struct EncryptionTests {
         #expect(longest.count == 4096)
         var wrong = receiver
         wrong[40] ^= 1
+        // A key of one's own need not have a compact form, and any browser can work with it.
+        let browser = P256.KeyAgreement.PrivateKey()
+        for _ in 0..<20 {
+            let sender = WebPushEncryption.ephemeralKey()
+            let publicKey = try P256.KeyAgreement.PublicKey(x963Representation: sender.publicKey.x963Representation)
+            let here = try sender.sharedSecretFromKeyAgreement(with: browser.publicKey)
+            #expect(try here == browser.sharedSecretFromKeyAgreement(with: publicKey))
+        }
         #expect(throws: (any Error).self) { try WebPushEncryption.encrypt([1], for: wrong, secret: secret) }
     }
 
