@@ -112,9 +112,10 @@ public struct WebPushSubscription: Hashable, Sendable {
     public let publicKey: [UInt8]
     /// 16 bytes
     public let secret: [UInt8]
+    /// `{"webpush":{"endpoint","keys":{"p256dh","auth"}}}`: each match names it several times.
+    let text: String
 
-    /// `{"webpush":{"endpoint","keys":{"p256dh","auth"}}}`
-    var text: String {
+    private static func text(_ endpoint: WebhookURL, _ publicKey: [UInt8], _ secret: [UInt8]) -> String {
         String(
             decoding: JSONWriter.object { writer in
                 writer.key("webpush")
@@ -163,5 +164,6 @@ public struct WebPushSubscription: Hashable, Sendable {
             throw refuse("`p256dh` is an uncompressed point of P-256, 65 bytes")
         }
         guard secret.count == 16 else { throw refuse("`auth` has 16 bytes") }
+        text = Self.text(endpoint, publicKey, secret)
     }
 }
