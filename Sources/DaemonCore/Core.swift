@@ -221,7 +221,7 @@ public final class Core {
             case .durable(let token): commit(through: token)
             case .refused(let token, let reason):
                 // What was decided since is refused with it.
-                perform()
+                recordDeliveries()
                 refuse(from: token, reason)
             case .answer(let token, let finding):
                 if let query = asked.removeValue(forKey: token) { answer(query, with: finding) }
@@ -251,6 +251,12 @@ public final class Core {
 
     private static let statesPerPortion = 200
     private static let backlogMaximum = 400
+
+    /// Makes durable at once what became of deliveries.
+    public func recordDeliveries() {
+        hub.recordDeliveries(&turn)
+        perform()
+    }
 
     // MARK: The end
 

@@ -112,7 +112,9 @@ public final class Hub {
     /// Shows the engines what the batch moved; afterwards every effect of the batch is in the turn.
     public func endBatch(_ turn: inout Turn) {
         live.reportMoves(&turn)
-        outbox.record(&turn)
+        // A commit for what was delivered alone would hold up that of the next match, and wait as long: it goes with the next, or at the
+        // next tick. While a dataset is read again, what it counts is to be where that ends.
+        if !turn.effects.changes.isEmpty || pendingLoad != nil { outbox.record(&turn) }
         noteOutdatedPushes(turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers))
         followers.announce(&turn)
         outbox.announce(&turn)

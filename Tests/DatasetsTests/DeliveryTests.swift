@@ -142,12 +142,41 @@ struct DeliveryTests {
         // Killed here, the match is delivered again and the counters say so.
         #expect(harness.changes.count == known)
         harness.end()
+        // Nor is it a commit of its own: the next tick has it.
+        #expect(harness.changes.count == known)
+        harness.advance(milliseconds: Hub.tickMilliseconds)
         let changes = harness.changes[known...]
         #expect(changes.contains(.matchSettled(number: DeliveryToken(raw: matches[0].token).number)))
         #expect(
             changes.contains {
                 if case .amend(let counters as DeliveryAmendment) = $0 { counters.delivery.delivered == 1 } else { false }
             })
+    }
+
+    @Test("and its counters become durable with the next change, before a tick")
+    func ridesAlong() {
+        let (harness, matches) = matching(count: 1)
+        harness.recordsAtOnce = false
+        let known = harness.changes.count
+        harness.acknowledge(matches[0].token)
+        #expect(harness.changes.count == known)
+        harness.move(metres: 2)
+        #expect(harness.changes[known...].contains(.matchSettled(number: DeliveryToken(raw: matches[0].token).number)))
+        harness.restart(killed: true)
+        #expect(harness.matches.count == 1 && harness.matches.first?.payload != matches[0].payload)
+        #expect(delivery(harness)["matched"] == 2 && delivery(harness)["delivered"] == 1)
+    }
+
+    @Test("that was not recorded before a kill is repeated with the same id, and counted once")
+    func repeated() {
+        let (harness, matches) = matching(count: 2)
+        harness.recordsAtOnce = false
+        harness.acknowledge(matches[0].token)
+        #expect(harness.counters.matches.delivered == 1)
+        harness.restart(killed: true)
+        #expect(harness.matches.map(\.payload) == matches.map(\.payload))
+        for match in harness.matches { harness.acknowledge(match.token) }
+        #expect(delivery(harness)["delivered"] == 2 && delivery(harness)["matched"] == 2)
     }
 
     @Test("that left the newest hundred is forgotten when the broker has it")

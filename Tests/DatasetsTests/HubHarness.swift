@@ -184,21 +184,29 @@ final class HubHarness {
     func acknowledge(_ token: UInt64, reason: UInt8 = 0) {
         core.begin()
         core.delivered(token, refusal: reason < 0x80 ? nil : "the broker refused it with reason \(reason)")
-        end()
+        recordDeliveries()
     }
 
     /// What became of a post.
     func answer(_ post: WebhookPost, _ outcome: PostOutcome = .taken(status: 200)) {
         poster.answer(post, outcome)
         core.woken()
-        end()
+        recordDeliveries()
     }
 
     /// What became of a message for a push service.
     func answer(_ post: PushPost, _ outcome: PostOutcome = .taken(status: 200)) {
         pushPoster.answer(post, outcome)
         core.woken()
-        end()
+        recordDeliveries()
+    }
+
+    /// What became of deliveries is recorded at once, as it is where a second passes.
+    var recordsAtOnce = true
+
+    private func recordDeliveries() {
+        if recordsAtOnce { core.recordDeliveries() } else { core.end() }
+        settleLog()
     }
 
     /// Ends a batch, and lets the disk do all it has to.
@@ -224,6 +232,7 @@ final class HubHarness {
         log.work()
         while log.hasCompletions || hub.isResuming {
             core.woken()
+            if door.acknowledges, recordsAtOnce { core.recordDeliveries() }
             log.work()
         }
     }

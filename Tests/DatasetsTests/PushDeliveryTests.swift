@@ -62,6 +62,48 @@ struct PushDeliveryTests {
         #expect(harness.store.pendingMatches.isEmpty)
     }
 
+    @Test("Which targets have a match is recorded once where they have it within a second, and each as it is where they do not")
+    func progress() {
+        let harness = HubHarness.pushing()
+        subscribe(harness, #""apns://abc""#)
+        harness.recordsAtOnce = false
+        func progress() -> [UInt32] {
+            harness.changes.compactMap { if case .amend(let progress as MatchProgress) = $0 { progress.settled } else { nil } }
+        }
+        harness.move(metres: 12)
+        harness.advance(milliseconds: 500)
+        harness.answer(harness.pushes[0])
+        harness.advance(milliseconds: Hub.tickMilliseconds)
+        #expect(progress().isEmpty && harness.store.pendingMatches.isEmpty)
+        harness.pushPoster.posts = []
+        harness.move(metres: 13)
+        harness.advance(milliseconds: 900)
+        #expect(progress().isEmpty)
+        harness.advance(milliseconds: 200)
+        #expect(progress() == [1])
+        // Its topic has it, as was recorded: only the service is sent it again, under the same id.
+        let id = harness.pushes[0].id
+        harness.restart(killed: true)
+        #expect(harness.matches.isEmpty && harness.pushes.map(\.id) == [id])
+        harness.answer(harness.pushes[0])
+        #expect(delivery(harness).delivered == 2 && delivery(harness).matched == 2 && delivery(harness).pending == 0)
+    }
+
+    @Test("A push that was accepted when the daemon was killed is sent again under the same id, and counted once")
+    func killedBehindIt() {
+        let harness = HubHarness.pushing()
+        subscribe(harness, #""apns://abc""#)
+        harness.recordsAtOnce = false
+        harness.move(metres: 12)
+        let id = harness.pushes[0].id
+        harness.answer(harness.pushes[0])
+        #expect(delivery(harness).delivered == 1)
+        harness.restart(killed: true)
+        #expect(harness.pushes.map(\.id) == [id] && delivery(harness).delivered == 0)
+        harness.answer(harness.pushes[0])
+        #expect(delivery(harness).delivered == 1 && delivery(harness).matched == 1 && delivery(harness).pending == 0)
+    }
+
     @Test("The end of a visit is pushed, too")
     func visits() {
         let harness = HubHarness.pushing()

@@ -344,6 +344,7 @@ final class Outbox {
         }
         posts.advance(to: turn.now)
         sendPosts(&turn)
+        recordProgress(ofThoseMadeBy: turn.now - Self.progressMilliseconds, &turn)
     }
 
     // MARK: What became of it
@@ -411,7 +412,7 @@ final class Outbox {
         // One that a request deleted counts on: it is there again where the store refuses that.
         let source = delivery.source
         if let reason { report(fate, delivery, token.slot, because: reason, &turn) }
-        if let source { deliveryChanged(source) }
+        if let source, reason != nil || delivery.isComplete { deliveryChanged(source) }
         guard delivery.isComplete else {
             progressedMatches.insert(delivery.number)
             return
@@ -463,16 +464,28 @@ final class Outbox {
         changedSources.append(source)
     }
 
+    /// Makes durable which targets have those matches, made up to an instant, that wait for others.
+    ///
+    /// Most are complete soon after, and then need not be recorded twice.
+    func recordProgress(ofThoseMadeBy instant: Int64, _ turn: inout Turn) {
+        for number in progressedMatches.sorted() {
+            if let delivery = pending[number] {
+                // One that is of the future was made before the clock was put back.
+                guard delivery.createdAt <= instant || delivery.createdAt > turn.now else { continue }
+                turn.keep(
+                    delivery.isIncident
+                        ? .incidentProgress(number: number, settled: delivery.completed, fate: delivery.fate)
+                        : .matchProgress(number: number, settled: delivery.completed, fate: delivery.fate))
+            }
+            progressedMatches.remove(number)
+        }
+    }
+
+    /// How old a match is whose progress is recorded.
+    private static let progressMilliseconds: Int64 = 1000
+
     /// Makes the delivery counters durable together with what changed them.
     func record(_ turn: inout Turn) {
-        for number in progressedMatches.sorted() {
-            guard let delivery = pending[number] else { continue }
-            turn.keep(
-                delivery.isIncident
-                    ? .incidentProgress(number: number, settled: delivery.completed, fate: delivery.fate)
-                    : .matchProgress(number: number, settled: delivery.completed, fate: delivery.fate))
-        }
-        progressedMatches.removeAll(keepingCapacity: true)
         for number in completedIncidents { turn.keep(.incidentSettled(number: number)) }
         completedIncidents.removeAll(keepingCapacity: true)
         for number in completedMatches {

@@ -120,6 +120,12 @@ extension Hub {
         storeIsWritable = true
         liveStates.noteDue()
         writeBehind(count: .max, &turn)
+        recordDeliveries(&turn)
+    }
+
+    /// Makes durable at once what became of deliveries.
+    public func recordDeliveries(_ turn: inout Turn) {
+        outbox.recordProgress(ofThoseMadeBy: .max, &turn)
         outbox.record(&turn)
     }
 }
