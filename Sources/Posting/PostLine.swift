@@ -1,4 +1,5 @@
 import Datasets
+import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -46,6 +47,10 @@ package final class PostLine<Post: Postable>: Sendable {
         waitingMaximum = limits.waitingMaximum
         state = Mutex(
             State(waiting: FairQueue(runningMaximum: limits.runningMaximum, perOrigin: limits.runningMaximumPerOrigin)))
+        #if os(Linux)
+            // This thread's own: matches go first.
+            group.any().execute { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
+        #endif
     }
 
     /// Takes posts; the outcome of each comes in ``collect()``. From any thread, and at once.

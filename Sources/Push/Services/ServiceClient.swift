@@ -24,6 +24,8 @@ final class ServiceClient: Sendable {
             tlsConfiguration: tls, redirectConfiguration: .disallow,
             timeout: .init(connect: .milliseconds(limits.connectMilliseconds)), decompression: .disabled)
         configuration.httpVersion = .automatic
+        // As for endpoints.
+        configuration.tracing.tracer = nil
         configuration.connectionPool = .init(
             idleTimeout: .minutes(Self.idleMinutes),
             concurrentHTTP1ConnectionsPerHostSoftLimit: limits.runningMaximumPerOrigin)
