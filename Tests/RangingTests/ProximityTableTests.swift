@@ -93,7 +93,8 @@ struct ProximityTableTests {
                     return
                 }
                 let metres = known?.distance
-                guard (fact.distance == nil) == (metres == nil), abs((fact.distance ?? 1) / (metres ?? 1) - 1) < 0.01 else {
+                guard (fact.distance == nil) == (metres == nil), abs((fact.distance ?? 1) - (metres ?? 1)) <= 0.01 * (metres ?? 1)
+                else {
                     Issue.record("step \(step): \(fact), expected \(String(describing: known))")
                     return
                 }
