@@ -4,16 +4,18 @@ struct FilterGrid: Sendable, Equatable {
     /// Metres, of a cell.
     let width, height: Double
 
-    /// Metres around the observers, which mostly hang at the edges of what they cover, and what a grid covers at least.
-    private static let margin = 0.5
+    /// Metres around the observers, which mostly hang at the edges of what they cover, and what a grid covers at least. With outlines it may
+    /// be larger, as they say where nobody is.
+    private static let margin = (open: 0.5, outlined: 0.75)
     private static let spanMin = 6.0
 
     /// - Parameter points: At least one.
-    init(around points: [LocalPlane.Point]) {
+    init(around points: [LocalPlane.Point], isOutlined: Bool = false) {
+        let margin = isOutlined ? Self.margin.outlined : Self.margin.open
         func span(_ values: [Double]) -> (low: Double, metres: Double) {
             let low = values.min() ?? 0
             let high = values.max() ?? 0
-            let metres = max(Self.spanMin, high - low + 2 * Self.margin)
+            let metres = max(Self.spanMin, high - low + 2 * margin)
             return ((low + high - metres) / 2, metres)
         }
         let (x, y) = (span(points.map(\.x)), span(points.map(\.y)))

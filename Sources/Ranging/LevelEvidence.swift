@@ -9,6 +9,8 @@ struct LevelEvidence {
     /// What is supposed of observers that were not calibrated: an exponent as along corridors and in rooms with a line of sight, and metres
     /// above or below the beacon. What calibrations know of heights lies in their exponents.
     private static let open = (n: 1.8, height: 1.3)
+    /// With outlines: what is left to the exponent, and dB for each room that a signal leaves. Doors stand open: it is less than walls take.
+    private static let outlined = (n: 1.6, wall: Float(1))
     private static let nearest = 0.3
     /// Levels of one beacon stray together, by walls and bodies: they count for less than if each strayed alone.
     private static let shared = 0.85
@@ -17,48 +19,72 @@ struct LevelEvidence {
     /// dB by which beacons of one kind differ, where all observers are calibrated.
     private static let asSaid = 2.0
 
+    /// Numbers alone: it is read for each cell.
     private struct Level {
         var place: LocalPlane.Point
-        var loss, n, squaredHeight: Double
-        var map: RadioMap?
+        var loss, squaredHeight: Double
+        /// dB by which a signal falls with each e-fold of the square of the distance.
+        var fall: Double
+        /// By how much its strays count more, as there is a map.
+        var scale: Double
     }
 
-    private let levels: [Level]
+    private var levels: [Level] = []
+    /// dB that walls and maps take off the signal, by level and cell.
+    private var beyond: [Float]
     private let strength: (decibels: Double, stiffness: Double)
     var count: Int { levels.count }
 
     /// Whether the beacon's strength may be learned from it.
     let learns: Bool
 
-    init(_ evidence: [(PositionFilter.Observer, PositionFilter.Evidence)], _ strength: BeaconStrength) {
-        levels = evidence.compactMap { observer, evidence in
-            guard case .loss(let loss) = evidence else { return nil }
+    /// - Parameter walls: How many rooms a signal leaves from a place to each cell; nil without outlines.
+    init(
+        _ evidence: [(observer: PositionFilter.Observer, what: PositionFilter.Evidence)], _ strength: BeaconStrength,
+        on grid: FilterGrid, walls: (LocalPlane.Point) -> [UInt8]?
+    ) {
+        beyond = [Float](repeating: 0, count: evidence.count * PositionFilter.cells)
+        for (observer, what) in evidence {
+            guard case .loss(let loss) = what else { continue }
+            let first = levels.count * PositionFilter.cells
             let isCalibrated = observer.isCalibrated
             let height = isCalibrated ? Self.nearest : Self.open.height
-            return Level(
-                place: observer.place, loss: loss, n: isCalibrated && observer.n >= 1 ? min(observer.n, 6) : Self.open.n,
-                squaredHeight: height * height, map: isCalibrated ? observer.map : nil)
+            var n = isCalibrated && observer.n >= 1 ? min(observer.n, 6) : Self.open.n
+            let map = isCalibrated ? observer.map : nil
+            if let map {
+                for cell in 0..<PositionFilter.cells {
+                    let place = grid.centre(of: cell)
+                    let (x, y) = (place.x - observer.place.x, place.y - observer.place.y)
+                    beyond[first + cell] = Float(map.decibels(east: x, north: y) ?? 0)
+                }
+            } else if !isCalibrated, let walls = walls(observer.place) {
+                n = Self.outlined.n
+                for cell in 0..<PositionFilter.cells { beyond[first + cell] = Self.outlined.wall * Float(walls[cell]) }
+            }
+            levels.append(
+                Level(
+                    place: observer.place, loss: loss, squaredHeight: height * height, fall: 5 * n / log(10),
+                    // Everywhere the same: elsewhere, more noise would speak for where the walk did not pass.
+                    scale: map == nil ? 1 : Self.mapped))
         }
-        let isCalibrated = evidence.allSatisfy { $0.0.isCalibrated }
+        let isCalibrated = evidence.allSatisfy { $0.observer.isCalibrated }
         let deviation = isCalibrated ? Self.asSaid : strength.deviation
         self.strength = (isCalibrated ? 0 : strength.decibels, 1 / (deviation * deviation))
         learns = !isCalibrated && levels.count > 1
     }
 
     /// The cost of a place, and the beacon's strength that suits it best: dB.
-    func cost(at place: LocalPlane.Point) -> (cost: Double, strength: Double) {
+    func cost(at place: LocalPlane.Point, in cell: Int) -> (cost: Double, strength: Double) {
         guard !levels.isEmpty else { return (0, strength.decibels) }
         return withUnsafeTemporaryAllocation(of: (off: Double, scale: Double).self, capacity: levels.count) { residuals in
             var sum = strength.stiffness * strength.decibels
             var weights = strength.stiffness
             for (number, level) in levels.enumerated() {
                 let (x, y) = (place.x - level.place.x, place.y - level.place.y)
-                var residual = 5 * level.n * log10(x * x + y * y + level.squaredHeight) - level.loss
-                // Everywhere the same: elsewhere, more noise would speak for where the walk did not pass.
-                let scale = level.map == nil ? 1 : Self.mapped
-                residual += level.map?.decibels(east: x, north: y) ?? 0
-                residuals[number] = (residual, scale)
-                let weight = StrayCost.weight((residual - strength.decibels) * scale) * scale * scale
+                var residual = level.fall * log(x * x + y * y + level.squaredHeight) - level.loss
+                residual += Double(beyond[number * PositionFilter.cells + cell])
+                residuals[number] = (residual, level.scale)
+                let weight = StrayCost.weight((residual - strength.decibels) * level.scale) * level.scale * level.scale
                 sum += weight * residual
                 weights += weight
             }

@@ -10,6 +10,9 @@
 /// stray by decibels and have heavy tails; bodies and doors take something off a signal and add nothing, so a level that is higher than
 /// foreseen speaks louder against a place than one that is lower. How strong the beacon is beyond what it says is weighed with each place,
 /// and learned. Distances that an observer knows better count as they are given, with their own noise.
+///
+/// Outlines say two things more: a beacon is hardly outside of its building, and the signal of an observer that was not calibrated loses
+/// something with each room that it leaves.
 public struct PositionFilter: Sendable {
     /// Who hears the beacon, and from where.
     public struct Observer: Equatable, Sendable {
@@ -40,6 +43,16 @@ public struct PositionFilter: Sendable {
         case metres(Double, deviation: Double)
         /// Degrees clockwise from north, and one standard deviation of them.
         case bearing(Double, deviation: Double)
+    }
+
+    /// What outlines say of a place.
+    public enum Ground: Equatable, Sendable {
+        /// The caller's number of the room that holds it.
+        case room(Int)
+        /// In no room that is known.
+        case between
+        /// Outside of the building.
+        case outside
     }
 
     /// What is known after a step.
@@ -77,6 +90,10 @@ public struct PositionFilter: Sendable {
     private static let walk = 0.8
     /// How probable it is that a beacon turns up anywhere within a second.
     private static let jump = 0.04
+    /// The part of the density within the accuracy: some more than two thirds, as noise is not all that the model leaves out.
+    private static let held: Float = 0.7
+    /// How much less probable it becomes with each step that it is outside of the building.
+    private static let outdoors: Float = 0.2
     /// Milliseconds without a step after which nothing is known any more.
     private static let forgetful: Int64 = 30_000
 
@@ -86,9 +103,9 @@ public struct PositionFilter: Sendable {
     private var steppedAt: Int64 = .min
     /// Whether distances were given of late, which are right to less than a metre.
     private var isFine = false
-    /// The room of each cell, as its place in `roomNumbers`; empty without outlines.
-    private var cellRooms: [UInt8] = []
-    private var roomNumbers: [Int?] = []
+    /// What outlines say of each cell, as its place in `grounds`; empty without outlines.
+    private var cellGrounds: [UInt8] = []
+    private var grounds: [Ground] = []
     private var outlinesAsOf: UInt32?
     /// Where it was when it was last known, before a restart.
     private var restored: Estimate?
@@ -112,18 +129,19 @@ public struct PositionFilter: Sendable {
     ///   - heard: By the places of their observers in `observers`.
     ///   - observers: Those that hear the beacon, nearest first.
     ///   - weight: 0…1: how much of it still counts.
-    ///   - outlines: The room whose outline holds a place, asked for each cell once the grid or the outlines are new.
+    ///   - outlines: What outlines say of a place, asked for each cell once the grid or the outlines are new.
     public mutating func step(
         _ heard: [(observer: Int, evidence: Evidence)], among observers: [Observer], weight: Double = 1, at now: Int64,
-        outlines: (asOf: UInt32, room: (LocalPlane.Point) -> Int?)? = nil
+        outlines: (asOf: UInt32, ground: (LocalPlane.Point) -> Ground)? = nil
     ) {
         let used = Array(observers.prefix(Self.observersMax))
         guard !used.isEmpty, used.allSatisfy({ $0.place.x.isFinite && $0.place.y.isFinite }) else { return }
         let evidence = heard.filter { $0.observer < used.count && $0.evidence.isUsable }.map { (used[$0.observer], $0.evidence) }
-        let isNew = place(around: used.map(\.place) + evidence.flatMap { $1.reach(from: $0.place) }, at: now)
+        let points = used.map(\.place) + evidence.flatMap { $1.reach(from: $0.place) }
+        let isNew = place(FilterGrid(around: points, isOutlined: outlines != nil), at: now)
         if isNew || outlines?.asOf != outlinesAsOf {
             outlinesAsOf = outlines?.asOf
-            findRooms(outlines?.room)
+            findGrounds(outlines?.ground)
         }
         guard let grid else { return }
         let (elapsed, overflow) = now.subtractingReportingOverflow(steppedAt)
@@ -139,10 +157,9 @@ public struct PositionFilter: Sendable {
     /// Lays the grid around the observers, and carries over what is known.
     ///
     /// - Returns: Whether it lies elsewhere than before.
-    private mutating func place(around points: [LocalPlane.Point], at now: Int64) -> Bool {
+    private mutating func place(_ wanted: FilterGrid, at now: Int64) -> Bool {
         let (elapsed, overflow) = now.subtractingReportingOverflow(steppedAt)
         let isForgotten = overflow || elapsed < 0 || elapsed > Self.forgetful
-        let wanted = FilterGrid(around: points)
         if let grid, !isForgotten, grid.suits(wanted) { return false }
         var next = [Float](repeating: 1 / Float(Self.cells), count: Self.cells)
         if !isForgotten, let former = grid {
@@ -161,17 +178,45 @@ public struct PositionFilter: Sendable {
         return true
     }
 
-    private mutating func findRooms(_ room: ((LocalPlane.Point) -> Int?)?) {
-        cellRooms.removeAll(keepingCapacity: true)
-        roomNumbers.removeAll()
-        guard let room, let grid else { return }
+    private mutating func findGrounds(_ ground: ((LocalPlane.Point) -> Ground)?) {
+        cellGrounds.removeAll(keepingCapacity: true)
+        grounds.removeAll()
+        guard let ground, let grid else { return }
         for cell in 0..<Self.cells {
-            let number = room(grid.centre(of: cell))
-            let known = roomNumbers.firstIndex { $0 == number }
-            if known == nil, roomNumbers.count < 256 { roomNumbers.append(number) }
-            cellRooms.append(UInt8(known ?? roomNumbers.count - 1))
+            let found = ground(grid.centre(of: cell))
+            let known = grounds.firstIndex(of: found)
+            if known == nil, grounds.count < 256 { grounds.append(found) }
+            cellGrounds.append(UInt8(known ?? grounds.count - 1))
         }
-        if roomNumbers.allSatisfy({ $0 == nil }) { cellRooms.removeAll() }
+        if grounds.allSatisfy({ $0 == .between }) { cellGrounds.removeAll() }
+    }
+
+    /// How many rooms a straight line from a place leaves on its way to each cell; nil without outlines.
+    private func walls(from place: LocalPlane.Point, on grid: FilterGrid) -> [UInt8]? {
+        guard !cellGrounds.isEmpty, let start = grid.cell(at: place) else { return nil }
+        let (column, row) = (start / Self.side, start % Self.side)
+        let isRoom = grounds.map { if case .room = $0 { true } else { false } }
+        // Every cell of every observer comes here with each step.
+        return cellGrounds.withUnsafeBufferPointer { cellGrounds in
+            isRoom.withUnsafeBufferPointer { isRoom in
+                (0..<Self.cells).map { cell in
+                    let (columns, rows) = (cell / Self.side - column, cell % Self.side - row)
+                    let steps = max(abs(columns), abs(rows))
+                    let (east, north) = (Float(columns) / Float(steps), Float(rows) / Float(steps))
+                    var (x, y) = (Float(column) + 0.5, Float(row) + 0.5)
+                    var (count, ground) = (UInt8(0), cellGrounds[start])
+                    for _ in 0..<steps {
+                        x += east
+                        y += north
+                        let next = cellGrounds[Int(x) &* Self.side &+ Int(y)]
+                        guard next != ground, isRoom[Int(next)] else { continue }
+                        count &+= 1
+                        ground = next
+                    }
+                    return count
+                }
+            }
+        }
     }
 
     /// Lets the beacon walk for so many seconds, or turn up anywhere.
@@ -186,6 +231,9 @@ public struct PositionFilter: Sendable {
         let jump = Float(1 - pow(1 - Self.jump, seconds))
         let floor = jump / Float(Self.cells)
         for cell in 0..<Self.cells { density[cell] = (1 - jump) * density[cell] + floor }
+        guard !cellGrounds.isEmpty else { return }
+        for cell in 0..<Self.cells where grounds[Int(cellGrounds[cell])] == .outside { density[cell] *= Self.outdoors }
+        normalise()
     }
 
     /// One pass along the columns (step `side`) or the rows (step 1); what would leave stays.
@@ -220,13 +268,13 @@ public struct PositionFilter: Sendable {
     private mutating func weigh(
         _ evidence: [(Observer, Evidence)], weight: Double, on grid: FilterGrid, seconds: Double
     ) {
-        let levels = LevelEvidence(evidence, strength)
+        let levels = LevelEvidence(evidence, strength, on: grid) { walls(from: $0, on: grid) }
         isFine = levels.count < evidence.count
         withUnsafeTemporaryAllocation(of: (cost: Float, strength: Float).self, capacity: Self.cells) { costs in
             var least = Float.infinity
             for cell in 0..<Self.cells {
                 let place = grid.centre(of: cell)
-                var cost = levels.cost(at: place)
+                var cost = levels.cost(at: place, in: cell)
                 // Positions within a cell are not distinguished.
                 let within = (grid.width * grid.width + grid.height * grid.height) / 24
                 for (observer, evidence) in evidence {
@@ -268,7 +316,10 @@ public struct PositionFilter: Sendable {
         estimate = Estimate(place: mean, accuracy: radius(around: mean, on: grid))
     }
 
-    private func outlined(_ cell: Int) -> Int? { cellRooms.isEmpty ? nil : roomNumbers[Int(cellRooms[cell])] }
+    private func outlined(_ cell: Int) -> Int? {
+        guard !cellGrounds.isEmpty, case .room(let room) = grounds[Int(cellGrounds[cell])] else { return nil }
+        return room
+    }
 
     private static func nearestRoom(to place: LocalPlane.Point, _ observers: [Observer]) -> Int? {
         var nearest = (room: Int?.none, distance: Double.infinity)
@@ -339,7 +390,7 @@ public struct PositionFilter: Sendable {
         return 1.515 * ((xx + yy) / determinant / 2).squareRoot()
     }
 
-    /// Metres within which 68 % of the density lie.
+    /// Metres within which ``held`` of the density lies.
     private func radius(around mean: LocalPlane.Point, on grid: FilterGrid) -> Double {
         let bins = 96
         let most = Double(Self.side) * (grid.width + grid.height)
@@ -351,8 +402,8 @@ public struct PositionFilter: Sendable {
             var sum: Float = 0
             for ring in 0..<bins {
                 let next = sum + rings[ring]
-                if next >= 0.68 {
-                    let part = Double((0.68 - sum) / max(rings[ring], 1e-9))
+                if next >= Self.held {
+                    let part = Double((Self.held - sum) / max(rings[ring], 1e-9))
                     return max((Double(ring) + part) / Double(bins) * most, isFine ? min(grid.width, grid.height) / 2 : 1)
                 }
                 sum = next

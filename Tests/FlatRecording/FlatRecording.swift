@@ -17,11 +17,14 @@ public struct FlatRecording: Sendable {
     public var calibration: [Row]
     /// Another drive, to measure on.
     public var drive: [Row]
+    /// The corners of the outline of the flat, in order.
+    private var outline: [LocalPlane.Point]
 
     public init() throws {
         receivers = try Self.rows("anchors").map { LocalPlane.Point(x: $0[1] ?? 0, y: $0[2] ?? 0) }
         calibration = try Self.drive("calibration")
         drive = try Self.drive("robot_test")
+        outline = try Self.rows("layout").map { LocalPlane.Point(x: $0[0] ?? 0, y: $0[1] ?? 0) }
     }
 
     private static func drive(_ name: String) throws -> [Row] {
@@ -69,6 +72,15 @@ public struct FlatRecording: Sendable {
         if place.x < 2.64, place.y > 2.12 { return .bedroom }
         if place.x > 3.97, place.y < 2.02 { return .bathroom }
         return place.y < 2.07 ? .hall : .livingRoom
+    }
+
+    /// What outlines of the flat and of its rooms say of a place.
+    public func ground(at place: LocalPlane.Point) -> PositionFilter.Ground {
+        var isInside = false
+        for (from, to) in zip(outline, outline.dropFirst() + outline.prefix(1)) where (from.y > place.y) != (to.y > place.y) {
+            if place.x < from.x + (to.x - from.x) * (place.y - from.y) / (to.y - from.y) { isInside.toggle() }
+        }
+        return isInside ? .room(Self.room(at: place).rawValue) : .outside
     }
 
     /// Whether the next room is less than 0.4 m away.

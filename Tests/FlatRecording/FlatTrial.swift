@@ -61,7 +61,7 @@ public struct FlatTrial: Sendable {
                 heard = heard.map { _ in (0, 0) }
                 filter.step(
                     evidence, among: observers, at: row.at,
-                    outlines: outlined ? (0, { FlatRecording.room(at: $0).rawValue }) : nil)
+                    outlines: outlined ? (0, { flat.ground(at: $0) }) : nil)
                 let candidates = candidates(table, filter, in: flat, settings, at: row.at)
                 if let change = rooms.take(candidates, at: row.at), counts, change.reason != .first {
                     switches.append(change)

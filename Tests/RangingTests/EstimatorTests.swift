@@ -117,6 +117,43 @@ struct EstimatorTests {
         #expect(trial.right >= 38)
     }
 
+    @Test("of two places that suit alike it is at the one within the building")
+    func outside() throws {
+        // In a row: what they hear at y = 4 they would hear at y = -4.
+        let row = [0.0, 5, 10].map { LocalPlane.Point(x: $0, y: 0) }
+        let place = LocalPlane.Point(x: 4, y: 2)
+        func found(_ ground: ((LocalPlane.Point) -> PositionFilter.Ground)?) throws -> LocalPlane.Point {
+            var filter = PositionFilter()
+            for second in 0..<10 {
+                let evidence = row.enumerated().map { number, observer in
+                    let loss = PathLoss.loss(distance: observer.distance(to: place), n: 2.2)
+                    return (observer: number, evidence: PositionFilter.Evidence.loss(loss))
+                }
+                filter.step(
+                    evidence, among: observers(row, n: 2.2, isCalibrated: true), at: Int64(second) * 1000,
+                    outlines: ground.map { (0, $0) })
+            }
+            return try #require(filter.estimate).place
+        }
+        #expect(abs(try found(nil).y) < 0.2)
+        #expect(try found { $0.y < 0 ? .outside : .room(1) }.y > 1)
+        // Places of no known room are none outside.
+        #expect(abs(try found { $0.y < 0 ? .between : .room(1) }.y) < 0.2)
+    }
+
+    @Test("a wall takes something off the signal of an observer that was not calibrated")
+    func walls() throws {
+        // All four hear it alike; two of them through a wall.
+        var filter = PositionFilter()
+        for second in 0..<10 {
+            filter.step(
+                levels(.init(x: 5, y: 5), n: 2), among: observers(corners), at: Int64(second) * 1000,
+                outlines: (0, { $0.x < 9 ? .room(1) : .room(2) }))
+        }
+        #expect(try #require(filter.estimate).place.x > 5.1)
+        #expect(filter.rooms.map(\.room) == [1, 2])
+    }
+
     @Test("metres of a plane and degrees agree", arguments: [(47.3, 8.5), (-33.9, 151.2), (0, 180), (71, -179.9999)])
     func plane(_ latitude: Double, _ longitude: Double) {
         let plane = LocalPlane(around: Position(latitude: latitude, longitude: longitude))

@@ -109,8 +109,8 @@ struct RangingBenchmark: ParsableCommand {
         for kind in Knowledge.allCases {
             var (right, windows) = (0, 0)
             for (name, drive, other) in drives {
-                let settings = kind == .nothing ? standard : flat.settings(from: other, mapped: kind != .lines)
-                let trial = FlatTrial(drive, in: flat, settings: settings, outlined: kind == .outlines)
+                let settings = kind.isCalibrated ? flat.settings(from: other, mapped: kind.isMapped) : standard
+                let trial = FlatTrial(drive, in: flat, settings: settings, outlined: kind.isOutlined)
                 report.add(
                     "position error in a flat, \(kind.rawValue), \(name): median", trial.error(0.5), "m",
                     note: "mean \(decimals(trial.meanError)), 90th percentile \(decimals(trial.error(0.9)))")
@@ -139,13 +139,28 @@ struct RangingBenchmark: ParsableCommand {
     /// What is known of the receivers beside where they are.
     private enum Knowledge: String, CaseIterable {
         case nothing = "uncalibrated"
+        case outlines = "outlines"
         case lines = "calibrated"
         case maps = "radio map"
-        case outlines = "radio map and outlines"
+        case everything = "radio map and outlines"
+
+        var isCalibrated: Bool { self != .nothing && self != .outlines }
+        var isMapped: Bool { self == .maps || self == .everything }
+        var isOutlined: Bool { self == .outlines || self == .everything }
     }
 
     /// How much of a core the filters of many carried beacons take, each with twelve gateways that hear it.
     private func measureFilters(into report: inout Report) {
+        measureFilters("2,000 carried beacons with 12 gateways each", outlines: nil, into: &report)
+        measureFilters(
+            "2,000 carried beacons with 12 gateways each, in rooms of 16 m²",
+            outlines: (0, { .room(Int($0.x / 4) * 100 + Int($0.y / 4)) }), into: &report)
+        report.add("memory of each carried beacon's filter", Double(PositionFilter.bytes), "bytes")
+    }
+
+    private func measureFilters(
+        _ name: String, outlines: (asOf: UInt32, ground: (LocalPlane.Point) -> PositionFilter.Ground)?, into report: inout Report
+    ) {
         var random = SplitMix64(seed: 5)
         let observers = (0..<12).map { number in
             PositionFilter.Observer(
@@ -159,14 +174,11 @@ struct RangingBenchmark: ParsableCommand {
                     let evidence = observers.indices.map {
                         (observer: $0, evidence: PositionFilter.Evidence.loss(Double.random(in: 0...30, using: &random)))
                     }
-                    filters[number].step(evidence, among: observers, at: Int64(round) * 1000)
+                    filters[number].step(evidence, among: observers, at: Int64(round) * 1000, outlines: outlines)
                 }
             }
         }
-        report.add(
-            "2,000 carried beacons with 12 gateways each", elapsed / Double(rounds) * 100, "%", note: "of a core, a step a second"
-        )
-        report.add("memory of each carried beacon's filter", Double(PositionFilter.bytes), "bytes")
+        report.add(name, elapsed / Double(rounds) * 100, "%", note: "of a core, a step a second")
     }
 
     /// Where the drives went, at places spread evenly over each.
@@ -175,14 +187,15 @@ struct RangingBenchmark: ParsableCommand {
     private func measureStillTag(in flat: FlatRecording, into report: inout Report) {
         let standard = flat.receivers.map { _ in RangingSettings.standard }
         let mapped = flat.settings(from: flat.drive, mapped: true)
-        for (kind, settings) in [(Knowledge.nothing, standard), (.outlines, mapped)] {
+        for kind in [Knowledge.nothing, .outlines, .everything] {
             var random = SplitMix64(seed: 3)
             for (name, drive) in [("short", flat.drive), ("long", flat.calibration)] {
                 var switches = 0
                 var minutes = 0.0
                 for row in stride(from: 20, to: drive.count, by: drive.count / 24).map({ drive[$0] }) {
                     let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
-                    let trial = FlatTrial(rows, in: flat, settings: settings, outlined: kind == .outlines)
+                    let trial = FlatTrial(
+                        rows, in: flat, settings: kind.isMapped ? mapped : standard, outlined: kind.isOutlined)
                     switches += trial.stillSwitches
                     minutes += Double(trial.stillMilliseconds) / 60_000
                 }

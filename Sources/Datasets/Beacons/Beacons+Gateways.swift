@@ -99,16 +99,20 @@ extension Beacons {
         let evidence = heard.compactMap { heard in
             placed.firstIndex { $0.0.observer.number == heard.observer }.map { (observer: $0, evidence: heard.evidence) }
         }
-        var rooms: (asOf: UInt32, room: (LocalPlane.Point) -> Int?)?
+        var ground: (asOf: UInt32, ground: (LocalPlane.Point) -> PositionFilter.Ground)?
         // Of what one or two hear only the distance is known: that it is in the next room would be a guess.
         let isLocated = placed.count > PositionEstimator.readingsMax || evidence.contains(where: \.evidence.isAngle)
         if isLocated, let outlines, let levels = placed.lazy.compactMap({ $0.0.place.room }).first.map({ self.rooms[$0] }) {
-            rooms = (
+            ground = (
                 outlines.declarations,
-                { outlines.room(at: plane.position($0), onFloorOf: levels).map { self.rooms.number(of: $0) } }
+                { point in
+                    let position = plane.position(point)
+                    guard outlines.isIndoors(position, onFloorOf: levels) else { return .outside }
+                    return outlines.room(at: position, onFloorOf: levels).map { .room(self.rooms.number(of: $0)) } ?? .between
+                }
             )
         }
-        carried.filter.step(evidence, among: observers, weight: weight, at: now, outlines: rooms)
+        carried.filter.step(evidence, among: observers, weight: weight, at: now, outlines: ground)
         guard !isLocated else { return carried.filter.estimate }
         let readings = zip(observers, placed).map { PositionEstimator.Reading(place: $0.place, distance: $1.0.recentDistance) }
         carried.track.take(readings, at: now)

@@ -124,6 +124,12 @@ final class StructureBook {
         return locator.whereabouts(of: position, floorIndex: nil, stated: stated).flatMap { $0.room == nil ? nil : $0.levels }
     }
 
+    /// Whether a position is within the outline of a room's floor, else of its building; true without one.
+    func isIndoors(_ position: Position, onFloorOf room: [String]) -> Bool {
+        let outline = tree.node(at: Array(room.prefix(3)))?.outline ?? tree.node(at: Array(room.prefix(2)))?.outline
+        return outline?.contains(position) ?? true
+    }
+
     /// Where what a topic names is, such as a room; of a location that is nowhere known the room: where something is that no device says.
     func position(ofTopic topic: String) -> Position? {
         guard tree.count > 0 else { return nil }
