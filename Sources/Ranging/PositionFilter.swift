@@ -94,6 +94,10 @@ public struct PositionFilter: Sendable {
     private static let held: Float = 0.7
     /// How much less probable it becomes with each step that it is outside of the building.
     private static let outdoors: Float = 0.2
+    /// Seconds of the two means by which it is on the move, and how far these are apart, in accuracies, while it lies still and while it
+    /// moves. What lies still strays together with its accuracy.
+    private static let means = (short: 4.0, long: 20.0)
+    private static let apart = (still: 0.4, moving: 0.5)
     /// Milliseconds without a step after which nothing is known any more.
     private static let forgetful: Int64 = 30_000
 
@@ -107,11 +111,15 @@ public struct PositionFilter: Sendable {
     private var cellGrounds: [UInt8] = []
     private var grounds: [Ground] = []
     private var outlinesAsOf: UInt32?
+    /// Means of where it was, over a short and over a longer time.
+    private var trail: (short: LocalPlane.Point, long: LocalPlane.Point)?
     /// Where it was when it was last known, before a restart.
     private var restored: Estimate?
     public private(set) var estimate: Estimate?
     /// How probable each room of the observers is: that of the observer next to the beacon.
     public private(set) var rooms: [(room: Int, probability: Double)] = []
+    /// 0: it is on the move, 1: it lies still.
+    public private(set) var stillness = 1.0
 
     public init() {}
 
@@ -150,6 +158,7 @@ public struct PositionFilter: Sendable {
         if !evidence.isEmpty, weight > 0 { weigh(evidence, weight: weight, on: grid, seconds: Double(max(0, elapsed)) / 1000) }
         summarise(used, on: grid)
         if weight > 0 { refine(by: evidence, on: grid, used) }
+        follow(over: overflow ? .infinity : Double(elapsed) / 1000)
     }
 
     // MARK: Where
@@ -328,6 +337,26 @@ public struct PositionFilter: Sendable {
             if distance < nearest.distance { nearest = (observer.room, distance) }
         }
         return nearest.room
+    }
+
+    /// Whether it is on the move, by where it was over the last seconds and before.
+    private mutating func follow(over seconds: Double) {
+        guard let estimate else { return }
+        guard var trail, seconds * 1000 <= Double(Self.forgetful) else {
+            trail = (estimate.place, estimate.place)
+            stillness = 1
+            return
+        }
+        func move(_ mean: inout LocalPlane.Point, _ inertia: Double) {
+            let part = 1 - exp(-max(0, seconds) / inertia)
+            mean.x += part * (estimate.place.x - mean.x)
+            mean.y += part * (estimate.place.y - mean.y)
+        }
+        move(&trail.short, Self.means.short)
+        move(&trail.long, Self.means.long)
+        self.trail = trail
+        let apart = trail.short.distance(to: trail.long) / max(0.01, estimate.accuracy)
+        stillness = min(1, max(0, (Self.apart.moving - apart) / (Self.apart.moving - Self.apart.still)))
     }
 
     /// Distances and angles say more than a cell: the estimate goes to where they agree best near by, with the accuracy they have there.

@@ -1,7 +1,7 @@
 /// In which room a beacon is: that of its nearest observer, and not to and fro.
 ///
 /// Where the positions of the observers are known, a ``PositionFilter`` says how probable each room is: another one takes over when its lead
-/// in probability, summed over the seconds, comes to ``leadSeconds``. Else its nearest observer must have been nearer than that of
+/// in probability, summed over the seconds, comes to ``leadSeconds`` while the beacon lies still, and at once while it is on the move. Else its nearest observer must have been nearer than that of
 /// the present room by three tenths for three seconds, or by half for a third of that. Either way it does when nobody in the present room
 /// hears the beacon any more. Distances are averaged over ``window``: a tag that lies still between two rooms is not carried to and fro.
 public struct RoomTrack: Equatable, Sendable {
@@ -22,11 +22,11 @@ public struct RoomTrack: Equatable, Sendable {
             self.probability = probability
         }
 
-        /// How much of a switch each second ahead of another room is worth, and 0 or less where this room is not ahead.
+        /// What each second ahead of another room is worth: the lead in probability, else the part of a switch; 0 where it is not ahead.
         fileprivate func lead(over other: Candidate) -> Double {
             if let probability {
                 let lead = probability - (other.probability ?? 0)
-                return lead < RoomTrack.leadMin ? 0 : lead / RoomTrack.leadSeconds
+                return lead < RoomTrack.leadMin ? 0 : lead
             }
             if distance * RoomTrack.clearLead <= other.distance { return 3000 / Double(RoomTrack.hold) }
             return distance * RoomTrack.lead <= other.distance ? 1000 / Double(RoomTrack.hold) : 0
@@ -62,8 +62,8 @@ public struct RoomTrack: Equatable, Sendable {
     public static let hold: Int64 = 3_000
     /// So much nearer is worth a third of the time.
     public static let clearLead = 1.5
-    /// Seconds of being certainly elsewhere after which another room takes over.
-    public static let leadSeconds = 0.75
+    /// Seconds of being certainly elsewhere after which another room takes over, for a beacon that lies still.
+    public static let leadSeconds = 6.0
     /// A smaller lead in probability is none.
     public static let leadMin = 0.2
     /// Milliseconds without a step that count at most.
@@ -80,14 +80,15 @@ public struct RoomTrack: Equatable, Sendable {
         var room: Int
         var since: Int64
         var at: Int64
-        /// 1: it takes over.
         var lead: Double
     }
 
     public init() {}
 
-    /// - Parameter candidates: One for each room that hears the beacon, in any order.
-    public mutating func take(_ candidates: [Candidate], at now: Int64) -> Switch? {
+    /// - Parameters:
+    ///   - candidates: One for each room that hears the beacon, in any order.
+    ///   - stillness: 0: the beacon is on the move, 1: it lies still.
+    public mutating func take(_ candidates: [Candidate], stillness: Double = 1, at now: Int64) -> Switch? {
         guard let best = candidates.min(by: Candidate.isLess) else { return nil }
         guard let room else { return enter(best, .first) }
         guard let present = candidates.first(where: { $0.room == room }) else {
@@ -109,7 +110,8 @@ public struct RoomTrack: Equatable, Sendable {
         let held = now - rival.since
         // Shortly after a restart not all have spoken, and what they say is not yet clear.
         let isSettling = heardBy.map { now < $0 + Self.hold } ?? false
-        guard rival.lead >= 1 - 1e-9, !isSettling || held >= Self.hold else { return nil }
+        let needed = best.probability == nil ? 1 : stillness * Self.leadSeconds
+        guard rival.lead >= needed - 1e-9, !isSettling || held >= Self.hold else { return nil }
         return enter(best, .nearer(than: present.observer, its: present.distance, for: max(0, held)))
     }
 

@@ -63,7 +63,7 @@ public struct FlatTrial: Sendable {
                     evidence, among: observers, at: row.at,
                     outlines: outlined ? (0, { flat.ground(at: $0) }) : nil)
                 let candidates = candidates(table, filter, in: flat, settings, at: row.at)
-                if let change = rooms.take(candidates, at: row.at), counts, change.reason != .first {
+                if let change = rooms.take(candidates, stillness: filter.stillness, at: row.at), counts, change.reason != .first {
                     switches.append(change)
                     if isStill { stillSwitches += 1 }
                 }

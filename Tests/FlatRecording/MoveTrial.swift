@@ -25,7 +25,7 @@ public struct MoveTrial {
                 let candidates = filter.rooms.map {
                     RoomTrack.Candidate(room: $0.room, observer: UInt32($0.room), distance: 1, probability: $0.probability)
                 }
-                _ = rooms.take(candidates, at: now)
+                _ = rooms.take(candidates, stillness: filter.stillness, at: now)
                 now += 1000
             }
             func noise() -> Double { (0..<4).reduce(0) { sum, _ in sum + Double.random(in: -3.5...3.5, using: &random) } }

@@ -154,6 +154,26 @@ struct EstimatorTests {
         #expect(filter.rooms.map(\.room) == [1, 2])
     }
 
+    @Test("a beacon is on the move while it crosses a room, and lies still among readings that stray")
+    func stillness() {
+        var random = SplitMix64.forTest()
+        var filter = PositionFilter()
+        var (still, moving) = (0.0, 0.0)
+        #expect(filter.stillness == 1)
+        for second in 0..<120 {
+            // A minute still, then eight metres in as many seconds.
+            let place = LocalPlane.Point(x: max(1, min(9, 1 + Double(second) - 60)), y: 4)
+            let evidence = levels(place, n: 2.2).map { heard -> (observer: Int, evidence: PositionFilter.Evidence) in
+                guard case .loss(let loss) = heard.evidence else { return heard }
+                return (heard.observer, .loss(loss + Double.random(in: -4...4, using: &random)))
+            }
+            filter.step(evidence, among: observers(corners, n: 2.2, isCalibrated: true), at: Int64(second) * 1000)
+            if (30..<60).contains(second) { still += filter.stillness / 30 }
+            if (66..<74).contains(second) { moving += filter.stillness / 8 }
+        }
+        #expect(still > 0.8 && moving < 0.4)
+    }
+
     @Test("metres of a plane and degrees agree", arguments: [(47.3, 8.5), (-33.9, 151.2), (0, 180), (71, -179.9999)])
     func plane(_ latitude: Double, _ longitude: Double) {
         let plane = LocalPlane(around: Position(latitude: latitude, longitude: longitude))
@@ -188,6 +208,27 @@ struct EstimatorTests {
         // Nobody there hears it any more.
         #expect(track.take([.init(room: 2, observer: 22, distance: 50)], at: 40_000)?.reason == .unheard)
         #expect(track.take([], at: 41_000) == nil && track.room == 2)
+    }
+
+    @Test(
+        "a likelier room takes over at once on the move, and after seconds while the beacon lies still", arguments: [0.0, 0.5, 1])
+    func likelier(_ stillness: Double) {
+        func candidates(_ probability: Double) -> [RoomTrack.Candidate] {
+            [
+                .init(room: 1, observer: 11, distance: 2, probability: 1 - probability),
+                .init(room: 2, observer: 22, distance: 2, probability: probability),
+            ]
+        }
+        var track = RoomTrack()
+        #expect(track.take(candidates(0.1), at: 0)?.reason == .first)
+        // Hardly likelier is no lead, however long.
+        for second in 1...30 { #expect(track.take(candidates(0.55), stillness: stillness, at: Int64(second) * 1000) == nil) }
+        func isKept(after seconds: Int) -> Bool {
+            track.take(candidates(0.75), stillness: stillness, at: Int64(30 + seconds) * 1000) == nil
+        }
+        var seconds = 1
+        while isKept(after: seconds), seconds < 20 { seconds += 1 }
+        #expect(seconds == [0: 1, 0.5: 6, 1: 12][stillness])
     }
 
     @Test("a calibration finds exponent and offset through noise and outliers, and says where it could not")

@@ -8,25 +8,29 @@ import Testing
 struct FlatTests {
     private static let flat = Result { try FlatRecording() }
 
-    private static let calibrated = Result { try drive(calibrated: true) }
-    private static let uncalibrated = Result { try drive(calibrated: false) }
-
-    private func trials(calibrated: Bool) throws -> [FlatTrial] {
-        try calibrated ? Self.calibrated.get() : Self.uncalibrated.get()
+    /// What is known beside where the receivers are.
+    private enum Knowledge: String, CaseIterable {
+        case nothing
+        case outlines
+        /// Outlines and radio maps.
+        case everything
     }
 
-    private static func drive(calibrated: Bool) throws -> [FlatTrial] {
+    private static let trials = Result { try Dictionary(uniqueKeysWithValues: Knowledge.allCases.map { ($0, try drive($0)) }) }
+
+    private func trials(_ knowledge: Knowledge) throws -> [FlatTrial] { try #require(try Self.trials.get()[knowledge]) }
+
+    private static func drive(_ knowledge: Knowledge) throws -> [FlatTrial] {
         let flat = try flat.get()
+        let standard = flat.receivers.map { _ in RangingSettings.standard }
         let trials = [(flat.drive, flat.calibration), (flat.calibration, flat.drive)].map { drive, other in
             FlatTrial(
-                drive, in: flat,
-                settings: calibrated
-                    ? flat.settings(from: other, mapped: true) : flat.receivers.map { _ in RangingSettings.standard },
-                outlined: calibrated)
+                drive, in: flat, settings: knowledge == .everything ? flat.settings(from: other, mapped: true) : standard,
+                outlined: knowledge != .nothing)
         }
         for trial in trials {
             print(
-                "flat, calibrated \(calibrated): median \(trial.error(0.5)), mean \(trial.meanError), p90 \(trial.error(0.9)),",
+                "flat, \(knowledge): median \(trial.error(0.5)), mean \(trial.meanError), p90 \(trial.error(0.9)),",
                 "within accuracy \(trial.accuracyHolds), rooms \(trial.rightWindows)/\(trial.windows),",
                 "delay \(trial.delay(0.5)) \(trial.delay(0.9)), switches \(trial.switches.count),",
                 "still \(trial.stillSwitches) in \(trial.stillMilliseconds / 1000) s")
@@ -34,20 +38,28 @@ struct FlatTests {
         return trials
     }
 
-    @Test("its position is right to 1.4 m in half of all cases without calibration, and to 1 m with a radio map")
+    @Test("half of all positions are right to 1.4 m without calibration, to 1.2 m with outlines, to 1 m with radio maps, too")
     func position() throws {
-        for trial in try trials(calibrated: false) { #expect(trial.error(0.5) <= 1.4 && trial.error(0.9) <= 2.8) }
-        for trial in try trials(calibrated: true) { #expect(trial.error(0.5) <= 1 && trial.error(0.9) <= 2.4) }
+        for trial in try trials(.nothing) { #expect(trial.error(0.5) <= 1.4 && trial.error(0.9) <= 2.7) }
+        for trial in try trials(.outlines) { #expect(trial.error(0.5) <= 1.2 && trial.error(0.9) <= 2.3) }
+        for trial in try trials(.everything) { #expect(trial.error(0.5) <= 1 && trial.error(0.9) <= 2.3) }
     }
 
-    @Test("its room is right in 95 of 100 windows of twenty seconds")
+    /// Without outlines a room is where its gateway is the nearest, which is not where its walls are.
+    @Test("its room is right in 96 of 100 windows of twenty seconds with outlines, and in 93 without")
     func rooms() throws {
-        for calibrated in [false, true] {
-            let trials = try trials(calibrated: calibrated)
+        for knowledge in Knowledge.allCases {
+            let trials = try trials(knowledge)
             let right = trials.reduce(0) { $0 + $1.rightWindows }
             let windows = trials.reduce(0) { $0 + $1.windows }
-            #expect(windows >= 60 && Double(right) >= 0.95 * Double(windows))
+            #expect(windows >= 60 && Double(right) >= (knowledge == .nothing ? 0.93 : 0.96) * Double(windows))
         }
+    }
+
+    @Test("with outlines and radio maps its room follows within 3 s in half of all cases, and within 7 s in nine of ten")
+    func delay() throws {
+        let delays = try trials(.everything).flatMap(\.delays).sorted()
+        #expect(delays.count >= 20 && delays[delays.count / 2] <= 3.1 && delays[delays.count * 9 / 10] <= 7)
     }
 
     @Test("while it lies still, not right beside a wall, it changes its room at most once in twenty minutes")
@@ -69,8 +81,8 @@ struct FlatTests {
 
     @Test("the accuracy that is reported holds in about two of three cases")
     func accuracy() throws {
-        for calibrated in [true, false] {
-            for trial in try trials(calibrated: calibrated) { #expect((0.55...0.75).contains(trial.accuracyHolds)) }
+        for knowledge in Knowledge.allCases {
+            for trial in try trials(knowledge) { #expect((0.64...0.73).contains(trial.accuracyHolds)) }
         }
     }
 }

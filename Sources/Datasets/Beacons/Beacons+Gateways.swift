@@ -60,7 +60,7 @@ extension Beacons {
         let gateways = gateways(seeing: beacon, carriedBy: device, heard, at: now, place)
         let estimate = estimate(known, gateways, heard, weight: weight, outlines, at: now)
         let candidates = candidates(for: known, gateways)
-        let change = known.room.take(candidates, at: now)
+        let change = known.room.take(candidates, stillness: known.filter.stillness, at: now)
         if let change {
             known.reason = text(of: change)
             known.since = now
