@@ -74,6 +74,12 @@ public final class Core {
         return doors.indices.contains { $0 != door && doors[$0].door.keepsForItself(notification) }
     }
 
+    /// Whether nothing for an audience is for this door.
+    public func isKept(_ audience: Audience, from door: Int) -> Bool {
+        guard doors.count > 1 else { return false }
+        return doors.indices.contains { $0 != door && doors[$0].door.keepsForItself(audience) }
+    }
+
     /// Whose a reply is, whichever door brought the request; nil: nobody's who may hear of it.
     public func recipient(of answer: ReturnAddress) -> Recipient? {
         doors.lazy.compactMap { $0.door.recipient(of: answer) }.first

@@ -31,6 +31,8 @@ public protocol Door: AnyObject {
     func answerInput()
     /// Whether a message of a live subscription is for this door alone.
     func keepsForItself(_ notification: Notification) -> Bool
+    /// Whether messages for all of an audience are for this door alone.
+    func keepsForItself(_ audience: Audience) -> Bool
     /// Whose a reply is, and where below all that is the client's it goes; nil: nowhere there, or another door knows.
     func recipient(of answer: ReturnAddress) -> Recipient?
     /// A live subscription ended, or began anew under the same id.
@@ -50,6 +52,7 @@ extension Door {
     public func answerInput() {}
     /// What is a client's is for all doors.
     public func keepsForItself(_ notification: Notification) -> Bool { false }
+    public func keepsForItself(_ audience: Audience) -> Bool { false }
     /// Replies go to the caller alone.
     public func recipient(of answer: ReturnAddress) -> Recipient? { nil }
     /// It is the same to the door who asked for them.

@@ -67,9 +67,20 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     var streams: [StreamKey: [EventStream]] = [:]
     var socketSubscriptions: [SocketSubscription: EventStream] = [:] {
-        didSet { socketRoutes.removeAll(keepingCapacity: true) }
+        didSet {
+            socketRoutes.removeAll(keepingCapacity: true)
+            audienceRoutes.removeAll(keepingCapacity: true)
+            passingRoute = nil
+        }
     }
     var socketRoutes: [ObjectIdentifier: SocketRoute] = [:]
+    var audienceRoutes: [ObjectIdentifier: AudienceRoute] = [:]
+    /// Of the last audience that was there for one update.
+    var passingRoute: AudienceRoute?
+    /// Updates for audiences that have not left yet, in order.
+    var openFrames: [OpenFrames] = []
+    /// They leave by themselves before long.
+    var areFramesDue = false
     /// The same by socket.
     var subscriptionsOfSockets: [ObjectIdentifier: Set<SocketSubscription>] = [:]
     var matchSockets: MatchSockets
@@ -251,10 +262,17 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         for item in batch.items {
             switch item.kind {
             case .reply(let address):
+                sendOpenFrames()
                 tell(batch.bytes[item.payload], to: address)
                 if address.door == number { reply(batch.bytes[item.payload], to: address) }
             case .notification(let notification) where notification.isAssured && !configuration.mayNotify():
                 keepBack(notification, batch.bytes[item.payload])
+            case .audience(let audience, _) where audience.isAssured && !configuration.mayNotify():
+                item.forEachReceiver {
+                    if case .notification(let notification) = $0.kind { keepBack(notification, batch.bytes[item.payload]) }
+                }
+            case .audience(let audience, let topicNumber):
+                notify(audience, of: topicNumber, batch.bytes[item.payload])
             case .notification(let notification): notify(notification, batch.bytes[item.payload])
             case .diagnostic(let kind):
                 tell(batch.text(item.name), "diagnostics/\(kind)", batch.bytes[item.payload])
@@ -263,6 +281,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
             case .liveState: break
             }
         }
+        endFrames()
     }
 
     /// What waits while another node may have the datasets; beyond these, the core sends again what no door has sent.

@@ -13,7 +13,12 @@ extension MQTTDoor {
     public func send(_ batch: OutputBatch) {
         guard !batch.isEmpty else { return }
         batch.bytes.withUnsafeBytes { bytes in
-            for item in batch.items { send(item, bytes) }
+            for item in batch.items {
+                if case .audience(let audience, _) = item.kind, !audience.isAssured, core.isKept(audience, from: number) {
+                    continue
+                }
+                item.forEachReceiver { send($0, bytes) }
+            }
         }
     }
 

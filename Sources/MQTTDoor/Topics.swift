@@ -125,7 +125,8 @@ public struct Topics: Sendable {
             topic += bytes[item.name]
             topic += "/status".utf8
             return Sending(qos: 1, retain: true)
-        case .feedChange: return nil
+        // Each of its receivers has a topic of its own.
+        case .audience, .feedChange: return nil
         }
     }
 

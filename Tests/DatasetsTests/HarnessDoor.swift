@@ -12,6 +12,8 @@ final class HarnessDoor: Door {
     var published: [HubHarness.Published] = []
     private(set) var retained: [String: String] = [:]
     var acknowledges = false
+    /// What is for many at once counts once.
+    var itemsSent = 0
     var backlog = 0
     /// Of replies to each client that have not arrived.
     var untakenReplyBytes = 0
@@ -35,7 +37,10 @@ final class HarnessDoor: Door {
 
     func send(_ batch: OutputBatch) {
         batch.bytes.withUnsafeBytes { bytes in
-            for item in batch.items { send(item, bytes) }
+            for item in batch.items {
+                itemsSent += 1
+                item.forEachReceiver { send($0, bytes) }
+            }
         }
     }
 

@@ -44,6 +44,8 @@ final class HubHarness {
         get { door.published }
         set { door.published = newValue }
     }
+    /// How many things left; what is for many at once counts once.
+    var itemsSent: Int { door.itemsSent }
     /// What the broker retains.
     var retained: [String: String] { door.retained }
     /// What was posted to webhooks and not yet answered for.

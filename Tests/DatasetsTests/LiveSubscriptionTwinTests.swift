@@ -90,7 +90,9 @@ struct NaiveLiveSubscriptions {
             switch random.below(100) {
             case 0..<60: return update(&random)
             case 60..<72: return .clear(topic: random.pick(topics))
-            case 72..<88:
+            // Some are sent the same.
+            case 72..<80: return .subscribe(id: "s\(random.below(6))", filter: "d/#", minimum: nil, north: 5, snapshot: true)
+            case 80..<88:
                 return .subscribe(
                     id: "s\(random.below(6))",
                     filter: random.pick(["d/#", "d/v/b/0/#", "d/+/+/+/+/+/position", "d/v/b/1/r0/+/noise"]),

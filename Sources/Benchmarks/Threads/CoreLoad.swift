@@ -87,6 +87,7 @@ private final class CountingDoor: Door {
     func send(_ batch: OutputBatch) {
         for item in batch.items {
             switch item.kind {
+            case .audience(let audience, _): matches += audience.members.count
             case .notification(let notification):
                 matches += 1
                 if notification.token != 0 { delivered.append(notification.token) }

@@ -12,6 +12,7 @@ extension LiveSubscribers {
             }
             let view = view(of: subscription.record.client, in: subscription.dataset)
             guard view != subscription.view else { continue }
+            part(subscription)
             subscription.view = view
             if view.showsOwnOnly {
                 withdraw(from: subscription, &turn)

@@ -20,7 +20,7 @@ extension LiveSubscribers {
         }
         var subject = LiveSubject(state, former: former, formerNumber: formerNumber)
         for handle in subscribers(of: state) {
-            guard let subscription = handles[handle], subscription.record.leaseUntil > turn.now else { continue }
+            guard let subscription = active(handle, at: turn.now) else { continue }
             if let news = news(of: &subject, for: subscription) {
                 deliver(news, of: state, to: subscription, &turn)
             }
@@ -42,8 +42,7 @@ extension LiveSubscribers {
             guard let state = dataset.liveTopics[topic], state.payload != nil, state.number <= number else { continue }
             var subject = LiveSubject(state, itemPosition: .some(current))
             for handle in subscribers(of: state) {
-                guard let subscription = handles[handle], subscription.area != nil, subscription.record.leaseUntil > turn.now
-                else { continue }
+                guard let subscription = active(handle, at: turn.now), subscription.area != nil else { continue }
                 // Its snapshot comes to it.
                 if let snapshot = subscription.snapshot, snapshot.cursor <= topic, state.number <= snapshot.number { continue }
                 let wasInside = subscription.inside.contains(topic)
@@ -58,6 +57,8 @@ extension LiveSubscribers {
 
     /// A state is about to become private: its subscribers that may not see it any more are sent that it left.
     func hide(_ state: LiveState, _ turn: inout Turn) {
+        // From now on it depends on the client what is shown.
+        dissolveAudiences(of: state.dataset)
         guard isOpen, let payload = state.payload else { return }
         var subject = LiveSubject(state, former: payload, formerNumber: state.number)
         for handle in subscribers(of: state) {
@@ -72,6 +73,7 @@ extension LiveSubscribers {
     func subscribers(of state: LiveState) -> [UInt32] {
         var found: [UInt32] = []
         let dataset = state.dataset
+        if dataset.hidesPositions { dissolveAudiences(of: dataset) }
         dataset.liveSubscriptions.index.find(
             dataset.liveTopics.keys(of: state), topic: state.topic, remembering: &state.subscribers, into: &found)
         return found

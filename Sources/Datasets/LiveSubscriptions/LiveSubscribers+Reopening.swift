@@ -14,7 +14,10 @@ extension LiveSubscribers {
     }
 
     func reportLeftAgain(_ turn: inout Turn) {
-        for left in leftAgain where !left.subscription.isGone && !left.subscription.inside.contains(left.topicNumber) {
+        for left in leftAgain
+        where !left.subscription.isGone
+            && !(left.subscription.leader ?? left.subscription).inside.contains(left.topicNumber)
+        {
             left.subscription.delivered += 1
             post(left.news, of: left.topicNumber, to: left.subscription, &turn)
         }
@@ -28,7 +31,7 @@ extension LiveSubscribers {
         guard !state.dataset.liveSubscriptions.isEmpty else { return }
         var subject = LiveSubject(state, former: state.lastPayload, formerNumber: state.number)
         for handle in subscribers(of: state) {
-            guard let subscription = handles[handle], subscription.record.leaseUntil > turn.now else { continue }
+            guard let subscription = active(handle, at: turn.now) else { continue }
             if let snapshot = subscription.snapshot, state.payload != nil, snapshot.cursor <= state.topicNumber,
                 state.number <= snapshot.number
             {

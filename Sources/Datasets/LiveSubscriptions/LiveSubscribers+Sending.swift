@@ -13,7 +13,11 @@ extension LiveSubscribers {
         } else if backlog + turn.effects.output.items.count >= limits.liveBacklog {
             hold(news, number, of: subscription, until: turn.now + max(subscription.record.minInterval, 1))
         } else {
-            send(news, of: state, to: subscription, &turn)
+            if subscription.followers.isEmpty {
+                send(news, of: state, to: subscription, &turn)
+            } else {
+                sendToAll(news, of: state, of: subscription, &turn)
+            }
             pause(number, of: subscription, at: turn.now)
         }
     }
@@ -29,7 +33,7 @@ extension LiveSubscribers {
         let token = LiveToken(subscription: subscription.handle, topicNumber: topicNumber).token
         let notification = Notification(
             recipient: subscription.recipient, token: token, isAssured: subscription.record.qos > 0)
-        guard !subscription.isDurable else { return turn.effects.output.append(news, notification) }
+        guard !subscription.isDurable else { return turn.effects.output.append(news, .notification(notification)) }
         guard subscription.early.count < Self.earlyMaximum else {
             failed(LiveToken(subscription: subscription.handle, topicNumber: topicNumber))
             return
@@ -54,20 +58,29 @@ extension LiveSubscribers {
     }
 
     /// - Parameter instant: nil where the topic is held already.
-    private func hold(_ news: LiveNews?, _ number: UInt32, of subscription: LiveSubscription, until instant: Int64?) {
+    func hold(_ news: LiveNews?, _ number: UInt32, of subscription: LiveSubscription, until instant: Int64?) {
         guard let instant else {
-            if subscription.held[number]?.message != nil { subscription.conflated += 1 }
+            if subscription.held[number]?.message != nil {
+                subscription.conflated += 1
+                for follower in subscription.followers where follower.held[number] == nil { follower.conflated += 1 }
+            }
             subscription.held[number]?.message = news
             return
         }
         guard heldTopicCount < limits.heldLiveTopics else {
-            subscription.dropped += 1
-            subscription.needsSnapshot = subscription.record.snapshot
+            for dropping in [subscription] + subscription.followers {
+                dropping.dropped += 1
+                dropping.needsSnapshot = dropping.record.snapshot
+            }
             return
         }
         heldTopicCount += 1
         subscription.held[number] = LiveSubscription.HeldUpdate(message: news)
         subscription.heldOrder.append(LiveSubscription.HeldTopic(at: instant, topicNumber: number))
+        hasHeld(subscription)
+    }
+
+    func hasHeld(_ subscription: LiveSubscription) {
         guard !subscription.isHolding else { return }
         subscription.isHolding = true
         holders.append(subscription)
@@ -83,6 +96,12 @@ extension LiveSubscribers {
                 subscription.heldOrder.removeFirst()
                 guard let update = subscription.held.removeValue(forKey: first.topicNumber) else { continue }
                 heldTopicCount -= 1
+                if waitsForLeader(update, first.topicNumber, of: subscription) {
+                    hold(update.message, first.topicNumber, of: subscription, until: turn.now + subscription.longestHold)
+                    subscription.held[first.topicNumber]?.isReady = true
+                    subscription.held[first.topicNumber]?.seen = update.seen
+                    continue
+                }
                 guard let news = update.message, let state = subscription.dataset.liveTopics[first.topicNumber] else { continue }
                 deliver(news, of: state, to: subscription, &turn)
             }
@@ -122,8 +141,8 @@ extension LiveSubscription {
 }
 
 extension OutputBatch {
-    mutating func append(_ news: LiveNews, _ notification: Notification) {
-        append(.notification(notification)) { bytes in
+    mutating func append(_ news: LiveNews, _ kind: Output.Kind) {
+        append(kind) { bytes in
             if news.isLeft {
                 LiveMessage.appendLeft(news.payload, to: &bytes)
             } else {

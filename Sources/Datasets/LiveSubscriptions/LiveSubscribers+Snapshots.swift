@@ -6,6 +6,7 @@ import Records
 extension LiveSubscribers {
     /// Puts a subscription in the line for a snapshot.
     func beginSnapshot(of subscription: LiveSubscription) {
+        part(subscription)
         if subscription.snapshot == nil {
             subscription.dataset.liveSubscriptions.snapshotCount += 1
             if subscription.isDurable { snapshotting.append(subscription) }
@@ -21,7 +22,7 @@ extension LiveSubscribers {
         guard let subscription = handles[handle], subscription.serial == serial, !subscription.isDurable, !subscription.isGone
         else { return }
         subscription.isDurable = true
-        for (news, notification) in subscription.early { turn.effects.output.append(news, notification) }
+        for (news, notification) in subscription.early { turn.effects.output.append(news, .notification(notification)) }
         subscription.early = []
         guard subscription.snapshot != nil else { return }
         snapshotting.append(subscription)
@@ -69,6 +70,7 @@ extension LiveSubscribers {
             if found.number >= subscription.dataset.liveTopics.end {
                 subscription.snapshotDoneAt = states.lastNumber
                 endSnapshot(of: subscription)
+                join(subscription)
             }
         }
         return sent
@@ -116,6 +118,7 @@ extension LiveSubscribers {
     /// since the subscription.
     func resume() {
         for subscription in handles.all {
+            part(subscription)
             if subscription.area != nil {
                 let since = subscription.record.snapshot ? .min : subscription.record.number
                 forEachTopic(of: subscription) { state in

@@ -78,6 +78,7 @@ final class LiveSubscribers {
     func remove(_ subscription: LiveSubscription) {
         subscription.isGone = true
         ended.append(subscription.recipient)
+        part(subscription)
         forgetHeld(of: subscription)
         if subscription.snapshot != nil {
             subscription.snapshot = nil
@@ -106,7 +107,7 @@ final class LiveSubscribers {
         let all = dataset.liveSubscriptions.values.sorted { $0.handle < $1.handle }
         var farewells = Self.farewellsMaximum
         for subscription in all {
-            for number in isOpen ? subscription.inside.sorted.prefix(farewells) : [] {
+            for number in isOpen ? (subscription.leader ?? subscription).inside.sorted.prefix(farewells) : [] {
                 guard let state = dataset.liveTopics[number], let payload = state.payload else { continue }
                 farewells -= 1
                 send(LiveNews(payload: payload, isLeft: true), of: state, to: subscription, &turn)

@@ -43,6 +43,12 @@ final class LiveSubscription {
     var heldOrder = Deque<HeldTopic>()
     /// It is among those with held topics.
     var isHolding = false
+    /// The subscription it is evaluated with, which has what is inside and what is held for both; what it holds itself comes first.
+    unowned var leader: LiveSubscription?
+    /// Those that are evaluated with it.
+    var followers: [LiveSubscription] = []
+    /// With those that follow it, as doors know them; nil: since they changed, nothing was sent.
+    var audience: Audience?
 
     /// How far a snapshot has come: what changed since it began is reported by the change.
     struct Snapshot {
@@ -54,6 +60,10 @@ final class LiveSubscription {
 
     struct HeldUpdate {
         var message: LiveNews?
+        /// Its own interval is over, and it waits for the leader's.
+        var isReady = false
+        /// The number of the state that was sent already, though the leader holds it.
+        var seen: Int64?
     }
 
     struct HeldTopic {
@@ -106,7 +116,10 @@ struct LiveSubscriptions {
 
     private var all: [Key: LiveSubscription] = [:]
     private var counts: [String: Int] = [:]
-    private(set) var index = CriteriaIndex()
+    /// Of those that are evaluated by themselves or lead others.
+    var index = CriteriaIndex()
+    /// Those that others with the same conditions may follow.
+    var leaders: [AudienceKey: LiveSubscription] = [:]
     /// How many have a snapshot on its way.
     var snapshotCount = 0
     /// How many follow items in and out of an area.

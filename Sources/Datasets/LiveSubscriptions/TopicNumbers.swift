@@ -1,7 +1,7 @@
 /// A set of the dense numbers of live topics: a hash set while it has few, a bit for each topic beyond.
 ///
 /// So the objects inside a view of a whole dataset cost an eighth of a byte for each topic, and those of a room next to nothing.
-struct TopicNumbers {
+struct TopicNumbers: Equatable {
     private enum Storage {
         case few(Set<UInt32>)
         case many([UInt64], count: Int)
@@ -73,6 +73,11 @@ struct TopicNumbers {
             }
             return numbers
         }
+    }
+
+    static func == (a: TopicNumbers, b: TopicNumbers) -> Bool {
+        if case (.few(let numbers), .few(let others)) = (a.storage, b.storage) { return numbers == others }
+        return a.count == b.count && a.sorted == b.sorted
     }
 
     private static let fewMax = 4096

@@ -42,6 +42,10 @@ public struct Output: Sendable {
         case liveState
         /// A client is to hear of something.
         case notification(Notification)
+        /// Clients are to hear of the same live update.
+        ///
+        /// - Parameter topicNumber: Of the live topic, in tokens.
+        case audience(Audience, topicNumber: UInt32)
         /// A request is answered.
         case reply(ReturnAddress)
         /// Something was refused or lost. `name` is the dataset.

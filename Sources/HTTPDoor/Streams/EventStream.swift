@@ -1,5 +1,6 @@
 import DequeModule
 import LiveTopics
+import NIOCore
 import Synchronization
 
 /// Why a stream ends.
@@ -22,6 +23,8 @@ final class EventStream: Sendable {
         case reply(HTTPDoor.Reply)
         /// Nothing but a sign of life.
         case signOfLife
+        /// Live updates that others are sent, too.
+        case frames(SharedFrames, head: [UInt8])
 
         /// What counts towards ``EventStream/bytesMax``: what is resumed is kept by the daemon anyway.
         var weight: Int {
@@ -34,6 +37,7 @@ final class EventStream: Sendable {
             case .message(let message): message.payload.count + message.path.utf8.count + 64
             case .reply(let reply): reply.bytes.count
             case .signOfLife: 2
+            case .frames(let frames, let head): frames.bytes(under: head)
             }
         }
     }
@@ -45,7 +49,7 @@ final class EventStream: Sendable {
         var places: [UInt64: Int] = [:]
         var removedCount = 0
         var end: StreamEnd?
-        var notify: (@Sendable () -> Void)?
+        var reader: StreamReader?
         var isNotified = false
     }
 
@@ -81,17 +85,23 @@ final class EventStream: Sendable {
     func names(_ path: String) -> Bool { filters.contains { $0.matches(path) } }
 
     /// Has `notify` called, from any thread, whenever something waits and was not taken yet.
-    func onWaiting(_ notify: @escaping @Sendable () -> Void) {
+    ///
+    /// - Parameter loop: Where it is called; nil: anywhere.
+    func onWaiting(on loop: (any EventLoop)? = nil, _ notify: @escaping @Sendable () -> Void) {
+        let reader = StreamReader(loop: loop, notify: notify)
         let isDue = state.withLock { state in
-            state.notify = notify
+            state.reader = reader
             state.isNotified = !state.items.isEmpty || state.end != nil
             return state.isNotified
         }
-        if isDue { notify() }
+        if isDue { reader.wake() }
     }
 
+    /// Where its reader is notified.
+    var loop: (any EventLoop)? { state.withLock { $0.reader?.loop } }
+
     /// The connection is gone, and what was kept to notify it.
-    func forgetReader() { state.withLock { $0.notify = nil } }
+    func forgetReader() { state.withLock { $0.reader = nil } }
 
     enum Appended {
         case waits, conflated, ended
@@ -99,7 +109,7 @@ final class EventStream: Sendable {
 
     @discardableResult
     func append(_ item: Item, replacing token: UInt64 = 0) -> Appended {
-        let (appended, notify, lost) = state.withLock { state -> (Appended, (@Sendable () -> Void)?, Deque<Item>) in
+        let (appended, reader, lost) = state.withLock { state -> (Appended, StreamReader?, Deque<Item>) in
             guard state.end == nil else { return (.ended, nil, []) }
             if token != 0, state.bytes >= Self.slowBytes, let place = state.places[token], place >= state.removedCount {
                 let index = place - state.removedCount
@@ -116,18 +126,37 @@ final class EventStream: Sendable {
             return (.waits, Self.due(&state), lost)
         }
         drop(lost)
-        notify?()
+        reader?.wake()
         return appended
     }
 
+    enum AppendedFrames {
+        /// Who is to be woken, if that is due.
+        case waits(StreamReader?)
+        /// So much waits that newer updates are to take the place of those that wait, one by one.
+        case isSlow
+    }
+
+    /// Appends live updates that others are sent, too.
+    func append(_ frames: SharedFrames, under head: [UInt8]) -> AppendedFrames {
+        state.withLock { state in
+            guard state.end == nil else { return .waits(nil) }
+            guard state.bytes < Self.slowBytes else { return .isSlow }
+            let item = Item.frames(frames, head: head)
+            state.items.append(item)
+            state.bytes += item.weight
+            return .waits(Self.due(&state))
+        }
+    }
+
     func end(_ end: StreamEnd) {
-        let (notify, lost) = state.withLock { state -> ((@Sendable () -> Void)?, Deque<Item>) in
+        let (reader, lost) = state.withLock { state -> (StreamReader?, Deque<Item>) in
             guard state.end == nil else { return (nil, []) }
             let lost = Self.end(&state, end)
             return (Self.due(&state), lost)
         }
         drop(lost)
-        notify?()
+        reader?.wake()
     }
 
     /// - Returns: What waited and goes nowhere.
@@ -146,11 +175,11 @@ final class EventStream: Sendable {
         for case .reply(let reply) in items { dropped(reply) }
     }
 
-    private static func due(_ state: inout State) -> (@Sendable () -> Void)? {
+    private static func due(_ state: inout State) -> StreamReader? {
         // An end is notified also to a connection that has not read what waits.
-        guard !state.isNotified || state.end != nil, let notify = state.notify else { return nil }
+        guard !state.isNotified || state.end != nil, let reader = state.reader else { return nil }
         state.isNotified = true
-        return notify
+        return reader
     }
 
     /// What waits, up to so many bytes; none: wait for the next call of `notify`.
@@ -175,6 +204,17 @@ final class EventStream: Sendable {
     var isTooSlow: Bool { state.withLock { $0.end == .tooSlow } }
 
     var isEnded: Bool { state.withLock { $0.end != nil } }
+}
+
+/// Who reads a stream.
+struct StreamReader: Sendable {
+    /// Where it is to be notified; nil: anywhere.
+    var loop: (any EventLoop)?
+    var notify: @Sendable () -> Void
+
+    func wake() {
+        if let loop { loop.execute(notify) } else { notify() }
+    }
 }
 
 /// A message for a client, below all that is the client's.

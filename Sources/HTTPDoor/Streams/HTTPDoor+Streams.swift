@@ -70,6 +70,7 @@ extension HTTPDoor {
 
     /// No stream outlives the daemon.
     func endStreams() {
+        sendOpenFrames()
         for stream in streams.values.joined() { stream.end(.goingAway) }
         for stream in matchSockets.streams { stream.end(.goingAway) }
         feedWaits.end()
@@ -123,6 +124,7 @@ extension HTTPDoor {
     // MARK: Messages
 
     func notify(_ notification: Notification, _ payload: ArraySlice<UInt8>) {
+        if notification.isLive { sendOpenFrames() }
         let recipient = notification.recipient
         let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
         if let number = notification.deliveryNumber {
@@ -184,7 +186,7 @@ extension HTTPDoor {
 
     private static let wideRequests = ["dataset/list", "cluster/status", "key/list"]
 
-    private func send(live message: StreamMessage, _ token: UInt64, to stream: EventStream) {
+    func send(live message: StreamMessage, _ token: UInt64, to stream: EventStream) {
         if stream.append(.message(message), replacing: token) == .conflated { core.hub.conflated(token) }
     }
 
@@ -200,7 +202,7 @@ extension HTTPDoor {
     }
 
     /// A live subscription has one recipient for all its messages.
-    private func socketRoute(of recipient: Recipient) -> SocketRoute? {
+    func socketRoute(of recipient: Recipient) -> SocketRoute? {
         guard !socketSubscriptions.isEmpty, let id = recipient.liveSubscription else { return nil }
         if let route = socketRoutes[ObjectIdentifier(recipient)] { return route }
         let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
@@ -217,6 +219,7 @@ extension HTTPDoor {
 
     public func subscriptionEnded(_ recipient: Recipient) {
         socketRoutes[ObjectIdentifier(recipient)] = nil
+        audienceRoutes.removeAll(keepingCapacity: true)
         guard !socketSubscriptions.isEmpty, let id = recipient.liveSubscription else { return }
         let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
         forget(SocketSubscription(key: key, id: id))

@@ -58,6 +58,8 @@ extension HTTPResponder {
             switch item {
             case .message(let message): buffer.writeEvent(message)
             case .signOfLife: buffer.writeString(":\n\n")
+            // Of live subscriptions of sockets.
+            case .frames: break
             case .reply(let reply): door.written(reply)
             }
         }

@@ -34,12 +34,9 @@ final class SocketHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let handler = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let loop = context.eventLoop
-        stream.onWaiting {
-            loop.execute {
-                let (handler, context) = handler.value
-                handler.drain(context)
-            }
+        stream.onWaiting(on: context.eventLoop) {
+            let (handler, context) = handler.value
+            handler.drain(context)
         }
         let (stream, cursor) = (stream, cursor)
         let isTaken = door.submit { door in
@@ -173,12 +170,17 @@ final class SocketHandler: ChannelDuplexHandler {
     }
 
     private func write(_ items: [EventStream.Item], _ context: ChannelHandlerContext) {
+        if items.count == 1, case .frames(let frames, let head) = items[0] {
+            // As they are, without a copy.
+            return context.writeAndFlush(Self.wrapOutboundOut(frames.encoded(under: head)), promise: nil)
+        }
         var buffer = context.channel.allocator.buffer(capacity: items.reduce(0) { $0 + $1.bytes })
         var replies: [HTTPDoor.Reply] = []
         for item in items {
             switch item {
             case .message(let message): buffer.writeFrame(message)
             case .signOfLife: buffer.writeFrame(.text, "{}".utf8)
+            case .frames(let frames, let head): buffer.writeImmutableBuffer(frames.encoded(under: head))
             case .reply(let reply):
                 outstanding -= 1
                 buffer.writeFrame(.text, reply.bytes)

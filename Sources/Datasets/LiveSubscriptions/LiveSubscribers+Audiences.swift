@@ -1,0 +1,193 @@
+import LiveTopics
+
+// Live subscriptions that are sent the same are evaluated once. One of them leads: criteria, conditions and intervals are looked at for
+// it alone, and what it is sent goes to those that follow it, too. A subscription follows once its snapshot is complete, and is by
+// itself again with the next one, or where its client may see something else.
+
+/// What two subscriptions have in common that are sent the same, once they have seen the same.
+struct AudienceKey: Hashable {
+    var criteria: String
+    var condition: String?
+    var within: String?
+    var minInterval: Int64
+    var qos: UInt8
+    /// Where each client sees its own only.
+    var client: String?
+}
+
+extension LiveSubscription {
+    fileprivate var audienceKey: AudienceKey {
+        AudienceKey(
+            criteria: record.criteria, condition: record.condition, within: record.within, minInterval: record.minInterval,
+            qos: record.qos, client: view.showsOwnOnly ? record.client : nil)
+    }
+
+    /// Whether it may be evaluated with others. Without a snapshot each has seen what came since it began.
+    fileprivate var mayShare: Bool {
+        record.snapshot && isDurable && snapshot == nil && !needsSnapshot && !isGone && !dataset.hidesPositions
+    }
+}
+
+extension LiveSubscribers {
+    // MARK: Joining and parting
+
+    /// Has a subscription whose snapshot is complete follow another one that has seen the same, or lead.
+    func join(_ subscription: LiveSubscription) {
+        guard subscription.mayShare, subscription.leader == nil, subscription.followers.isEmpty else { return }
+        let (dataset, key) = (subscription.dataset, subscription.audienceKey)
+        guard let leader = dataset.liveSubscriptions.leaders[key] else {
+            dataset.liveSubscriptions.leaders[key] = subscription
+            return
+        }
+        guard leader !== subscription, leader.mayShare, subscription.area == nil || leader.inside == subscription.inside else {
+            return
+        }
+        for (number, theirs) in leader.held where theirs.message != nil {
+            noteSeen(number, by: subscription, leader)
+        }
+        dataset.liveSubscriptions.index.remove(subscription.pattern, subscription.handle)
+        subscription.inside = TopicNumbers()
+        subscription.leader = leader
+        leader.followers.append(subscription)
+        leader.audience = nil
+    }
+
+    /// What the leader still holds, a new follower has seen, or holds itself.
+    private func noteSeen(_ number: UInt32, by subscription: LiveSubscription, _ leader: LiveSubscription) {
+        let seen = subscription.dataset.liveTopics[number]?.number
+        if let own = subscription.held[number] {
+            if own.message == nil { subscription.held[number]?.seen = seen }
+        } else if heldTopicCount < limits.heldLiveTopics {
+            let until = [leader, subscription].compactMap(\.heldOrder.last?.at).max()
+            hold(nil, number, of: subscription, until: until ?? .min)
+            subscription.held[number]?.seen = seen
+        }
+    }
+
+    /// Has a subscription be evaluated by itself. Those that follow it are led by one of them.
+    func part(_ subscription: LiveSubscription) {
+        if let leader = subscription.leader {
+            leader.followers.removeAll { $0 === subscription }
+            leader.audience = nil
+            inherit(subscription, from: leader)
+            return
+        }
+        guard subscription.dataset.liveSubscriptions.leaders[subscription.audienceKey] === subscription else { return }
+        subscription.audience = nil
+        var followers = subscription.followers
+        subscription.followers = []
+        guard !followers.isEmpty else {
+            subscription.dataset.liveSubscriptions.leaders[subscription.audienceKey] = nil
+            return
+        }
+        // One that holds nothing by itself is where all the others are.
+        guard let index = followers.firstIndex(where: \.held.isEmpty) else {
+            subscription.dataset.liveSubscriptions.leaders[subscription.audienceKey] = nil
+            for follower in followers { inherit(follower, from: subscription) }
+            for follower in followers { join(follower) }
+            return
+        }
+        let next = followers.remove(at: index)
+        inherit(next, from: subscription)
+        subscription.dataset.liveSubscriptions.leaders[next.audienceKey] = next
+        next.followers = followers
+        for follower in followers { follower.leader = next }
+    }
+
+    /// A follower goes on from where its leader is.
+    private func inherit(_ subscription: LiveSubscription, from leader: LiveSubscription) {
+        let dataset = subscription.dataset
+        subscription.leader = nil
+        subscription.inside = leader.inside
+        dataset.liveSubscriptions.index.insert(subscription.pattern, subscription.handle)
+        let own = subscription.held
+        for number in own.keys {
+            subscription.held[number]?.seen = nil
+            subscription.held[number]?.isReady = false
+        }
+        for (number, theirs) in leader.held {
+            guard let known = own[number] else {
+                subscription.held[number] = LiveSubscription.HeldUpdate(message: theirs.message)
+                heldTopicCount += 1
+                continue
+            }
+            if let message = theirs.message, known.seen == nil || known.seen != dataset.liveTopics[number]?.number {
+                subscription.held[number]?.message = message
+            }
+        }
+        let order = subscription.heldOrder + leader.heldOrder.filter { own[$0.topicNumber] == nil }
+        subscription.heldOrder.removeAll()
+        subscription.heldOrder.append(contentsOf: order.sorted { $0.at < $1.at })
+        hasHeld(subscription)
+    }
+
+    /// Has all of a dataset be evaluated by themselves.
+    func dissolveAudiences(of dataset: Dataset) {
+        guard !dataset.liveSubscriptions.leaders.isEmpty else { return }
+        for subscription in dataset.liveSubscriptions.values { part(subscription) }
+    }
+
+    /// The subscription of a handle, where its lease holds; of a leader whose lease is over, who leads from now on.
+    func active(_ handle: UInt32, at now: Int64) -> LiveSubscription? {
+        var found = handles[handle]
+        while let subscription = found, subscription.record.leaseUntil <= now {
+            found = subscription.followers.first
+            part(subscription)
+        }
+        return found
+    }
+
+    // MARK: Sending
+
+    /// Sends news to a subscription and to all that follow it.
+    func sendToAll(_ news: LiveNews, of state: LiveState, of leader: LiveSubscription, _ turn: inout Turn) {
+        let now = turn.now
+        var receivers = leader.followers
+        let isWhole = receivers.allSatisfy { $0.record.leaseUntil > now && !isApart($0, news, of: state) }
+        if !isWhole {
+            for follower in receivers where isApart(follower, news, of: state) { holdApart(news, of: state, for: follower) }
+            receivers.removeAll { $0.record.leaseUntil <= now || isApart($0, news, of: state) }
+        }
+        for receiver in receivers {
+            // Newer than what waited for this.
+            if !receiver.held.isEmpty { receiver.held[state.topicNumber]?.message = nil }
+            receiver.delivered += 1
+            if news.isLeft { leftRecently(news, state, receiver) }
+        }
+        leader.delivered += 1
+        if news.isLeft { leftRecently(news, state, leader) }
+        let known = isWhole ? leader.audience : nil
+        let audience = known ?? Audience([leader] + receivers, isPassing: !isWhole)
+        if isWhole { leader.audience = audience }
+        turn.effects.output.append(news, .audience(audience, topicNumber: state.topicNumber))
+    }
+
+    /// Whether a follower does not receive news with the others: its own interval is not over, or it has seen them.
+    private func isApart(_ follower: LiveSubscription, _ news: LiveNews, of state: LiveState) -> Bool {
+        guard let own = follower.held[state.topicNumber] else { return false }
+        return !own.isReady || !news.isLeft && own.seen == state.number
+    }
+
+    private func holdApart(_ news: LiveNews, of state: LiveState, for follower: LiveSubscription) {
+        if !news.isLeft, follower.held[state.topicNumber]?.seen == state.number { return }
+        follower.held[state.topicNumber]?.seen = nil
+        hold(news, state.topicNumber, of: follower, until: nil)
+    }
+
+    /// Whether a follower goes on to hold a topic though its own interval is over: it is sent what its leader sends next, so that they
+    /// have one interval from then on, and has seen what its leader still holds.
+    func waitsForLeader(_ update: LiveSubscription.HeldUpdate, _ number: UInt32, of subscription: LiveSubscription) -> Bool {
+        guard let theirs = subscription.leader?.held[number] else { return false }
+        if theirs.message != nil { return update.message != nil || update.seen != nil }
+        return update.message != nil && !update.isReady
+    }
+}
+
+extension Audience {
+    fileprivate convenience init(_ subscriptions: [LiveSubscription], isPassing: Bool) {
+        let record = subscriptions[0].record
+        self.init(
+            members: subscriptions.map { Member(recipient: $0.recipient, subscription: $0.handle) }, isAssured: record.qos > 0,
+            minInterval: record.minInterval, isPassing: isPassing)
+    }
+}
