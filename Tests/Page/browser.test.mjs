@@ -228,6 +228,20 @@ test('names of places are drawn where there is room for them', options, async (t
   assert.ok(near);
 });
 
+test('thousands are drawn where they are, and nothing where nobody is', options, async (t) => {
+  const topics = [...Array(1600).keys()].map((n) => `-/-/-/-/crowd-${n}/position`);
+  t.after(() => daemon.publish(Object.fromEntries(topics.map((topic) => [topic, null]))));
+  await daemon.publish(Object.fromEntries(topics.map((topic, n) => [topic, {latitude: 10 + n % 40 * 1e-4, longitude: 10 + Math.floor(n / 40) * 1e-4}])));
+  const page = await open(t, '#demo/16/10.002/10.002');
+  await page.until('geomatch.drawing.shown?.length === 1600');
+  const found = await page.evaluate(`(() => { const {drawing} = geomatch; const {ratio} = drawing; const colour = new OffscreenCanvas(1, 1).getContext('2d');
+    colour.fillStyle = drawing.colour.accent; colour.fillRect(0, 0, 1, 1); const wanted = colour.getImageData(0, 0, 1, 1).data.join();
+    const at = (x, y) => drawing.live.getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data.join();
+    return {there: drawing.shown.filter(({px, py}) => at(px, py) === wanted).length, nowhere: at(5, drawing.height - 5)}; })()`);
+  assert.deepEqual(found, {there: 1600, nowhere: '0,0,0,0'});
+  assert.deepEqual(page.problems, []);
+});
+
 test('rooms are listed by floor, with how full they are, and are chosen there', options, async (t) => {
   await daemon.publish({'v/h/0/a/-/occupancy': {nrOfPeople: 3}, 'v/h/1/b/-/occupancy': {nrOfPeople: 4}});
   const page = await open(t);

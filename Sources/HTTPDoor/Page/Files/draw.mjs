@@ -304,18 +304,20 @@ export class Drawing {
     }
     this.shown = shown;
     const isDetailed = shown.length <= detailMax;
-    for (const device of shown) {
-      const isSelected = look.selected.includes(device.id);
-      if (isDetailed || isSelected) this.drawAccuracy(context, device, isSelected);
-      if (isDetailed || isSelected) this.drawTrail(context, device);
-    }
-    for (const match of model.freshMatches(look.now)) this.drawMatch(context, match, look.now);
     const radius = Math.round((shown.length > 5000 ? 2 : isDetailed ? 5 : 3) * this.em);
     const [fresh, stale] = [[], []];
     for (const device of shown) (look.isLost || model.isStale(device, look.now) ? stale : fresh).push(device);
-    this.drawDots(context, stale, radius, isDetailed, true);
-    this.drawDots(context, fresh, radius, isDetailed, false);
-    const selected = shown.filter((device) => look.selected.includes(device.id));
+    const selected = look.selected.length ? shown.filter((device) => look.selected.includes(device.id)) : [];
+    if (!isDetailed) this.drawCrowd(context, [[stale, this.colour.stale], [fresh, this.colour.accent]], radius);
+    for (const device of isDetailed ? shown : selected) {
+      this.drawAccuracy(context, device, selected.includes(device));
+      this.drawTrail(context, device);
+    }
+    for (const match of model.freshMatches(look.now)) this.drawMatch(context, match, look.now);
+    if (isDetailed) {
+      this.drawDots(context, stale, radius, true);
+      this.drawDots(context, fresh, radius, false);
+    }
     for (const device of selected) this.drawSelection(context, device, radius);
     this.drawCircumstances(context, model, look.now);
     this.hasNames = shown.length <= names.max + (this.hasNames ? names.slack : 0);
@@ -351,16 +353,39 @@ export class Drawing {
     this.named = named;
   }
 
-  drawDots(context, devices, radius, isDetailed, isStale) {
+  /**
+   * Thousands, in groups with a colour each: as squares, which look the same at this size, of whole pixels. They are written into one
+   * picture, as so many calls of the canvas take several times as long.
+   */
+  drawCrowd(context, groups, radius) {
+    const {width, height} = context.canvas;
+    if (this.crowd?.width !== width || this.crowd.height !== height) this.crowd = new ImageData(width, height);
+    const pixels = new Uint32Array(this.crowd.data.buffer);
+    pixels.fill(0);
+    const side = Math.round(2 * radius * this.ratio);
+    for (const [devices, colour] of groups) {
+      const value = this.pixel(context, colour);
+      for (const {px, py} of devices) {
+        const [left, top] = [Math.round((px - radius) * this.ratio), Math.round((py - radius) * this.ratio)];
+        const [from, to] = [Math.max(0, left), Math.min(width, left + side)];
+        if (from >= to) continue;
+        for (let y = Math.max(0, top); y < Math.min(height, top + side); y++) pixels.fill(value, y * width + from, y * width + to);
+      }
+    }
+    context.putImageData(this.crowd, 0, 0);
+  }
+
+  /** A colour as a picture has it. */
+  pixel(context, colour) {
+    context.fillStyle = colour;
+    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16));
+    return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
+  }
+
+  drawDots(context, devices, radius, isStale) {
     context.fillStyle = isStale ? this.colour.surface : this.colour.accent;
     context.strokeStyle = isStale ? this.colour.stale : this.colour.surface;
     context.lineWidth = (isStale ? 1.5 : 1) * this.em;
-    if (!isDetailed) {
-      // Thousands: squares are much cheaper than circles, and look the same at this size.
-      if (isStale) context.fillStyle = this.colour.stale;
-      for (const {px, py} of devices) context.fillRect(px - radius, py - radius, 2 * radius, 2 * radius);
-      return;
-    }
     for (const device of devices) {
       context.beginPath();
       if (device.isGateway) context.rect(device.px - radius, device.py - radius, 2 * radius, 2 * radius);
