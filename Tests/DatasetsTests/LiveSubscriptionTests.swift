@@ -294,6 +294,38 @@ struct LiveSubscriptionTests {
         #expect(listed?["dropped"]?.number == 0)
     }
 
+    @Test("What `minInterval` held back was lost when the daemon ended")
+    func heldAtTheEnd() {
+        let harness = Self.harness()
+        _ = harness.request("live/subscribe", #"{"criteria":"d/#","snapshot":false,"minInterval":60000,"id":"l"}"#)
+        for value in 1...3 { harness.send("d/v/b/0/hall/-/temperature", #"{"temperature":\#(value)}"#) }
+        harness.send("d/v/b/1/office/-/temperature", #"{"temperature":1}"#)
+        #expect(Self.news(harness) == ["hall 1", "office 1"])
+        harness.core.finish()
+        #expect(Self.news(harness) == ["hall 1", "office 1", "hall 3"])
+    }
+
+    @Test("With `minInterval` what came back and left again within it was left twice")
+    func heldLeftTwice() {
+        let harness = Self.harness()
+        _ = harness.request(
+            "live/subscribe",
+            #"{"criteria":"d/#","snapshot":false,"minInterval":1000,"id":"l","where":"temperature < 5","within":{"bbox":[6,42,8,44]}}"#
+        )
+        harness.send("d/-/-/-/-/pump/position", #"{"lat":43,"lon":7}"#)
+        func heat(_ value: Int) { harness.send("d/v/-/-/-/pump/temperature", #"{"temperature":\#(value)}"#) }
+        heat(1)
+        harness.advance(milliseconds: 1100)
+        heat(9)
+        #expect(Self.news(harness) == ["pump 1", "pump 9 left"])
+        heat(2)
+        heat(8)
+        harness.advance(milliseconds: 3000)
+        #expect(Self.news(harness).count == 2)
+        heat(3)
+        #expect(Self.news(harness).suffix(1) == ["pump 3"])
+    }
+
     @Test("Leases end without a word, are counted in the status, and are renewed")
     func leases() {
         let harness = Self.harness()

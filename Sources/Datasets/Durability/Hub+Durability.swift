@@ -119,6 +119,7 @@ extension Hub {
     public func finish(_ turn: inout Turn) {
         storeIsWritable = true
         liveStates.noteDue()
+        liveSubscribers.releaseAll(&turn)
         writeBehind(count: .max, &turn)
         recordDeliveries(&turn)
     }

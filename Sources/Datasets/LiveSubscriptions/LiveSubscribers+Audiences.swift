@@ -107,7 +107,7 @@ extension LiveSubscribers {
         }
         for (number, theirs) in leader.held {
             guard let known = own[number] else {
-                subscription.held[number] = LiveSubscription.HeldUpdate(message: theirs.message)
+                subscription.held[number] = LiveSubscription.HeldUpdate(message: theirs.message, hasLeft: theirs.hasLeft)
                 heldTopicCount += 1
                 continue
             }

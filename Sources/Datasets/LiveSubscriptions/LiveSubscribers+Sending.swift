@@ -18,7 +18,7 @@ extension LiveSubscribers {
             } else {
                 sendToAll(news, of: state, of: subscription, &turn)
             }
-            pause(number, of: subscription, at: turn.now)
+            pause(number, of: subscription, after: news, at: turn.now)
         }
     }
 
@@ -45,16 +45,17 @@ extension LiveSubscribers {
     private static let earlyMaximum = 10_000
 
     /// From now on the topic is reported at the end of the interval, where the subscription has one.
-    func pause(_ number: UInt32, of subscription: LiveSubscription, at now: Int64) {
+    func pause(_ number: UInt32, of subscription: LiveSubscription, after news: LiveNews, at now: Int64) {
         guard subscription.record.minInterval > 0 else { return }
-        guard subscription.held[number] == nil else {
+        if subscription.held[number] != nil {
             // What is held is older than what was just reported.
             subscription.held[number]?.message = nil
-            return
+        } else {
+            // Without room for one more the interval is not kept: better early than lost.
+            guard heldTopicCount < limits.heldLiveTopics else { return }
+            hold(nil, number, of: subscription, until: now + subscription.record.minInterval)
         }
-        // Without room for one more the interval is not kept: better early than lost.
-        guard heldTopicCount < limits.heldLiveTopics else { return }
-        hold(nil, number, of: subscription, until: now + subscription.record.minInterval)
+        subscription.held[number]?.hasLeft = news.isLeft
     }
 
     /// - Parameter instant: nil where the topic is held already.
@@ -64,7 +65,9 @@ extension LiveSubscribers {
                 subscription.conflated += 1
                 for follower in subscription.followers where follower.held[number] == nil { follower.conflated += 1 }
             }
-            subscription.held[number]?.message = news
+            // What came back and left again meanwhile was not seen.
+            let isSaid = news?.isLeft == true && subscription.held[number]?.hasLeft == true
+            subscription.held[number]?.message = isSaid ? nil : news
             return
         }
         guard heldTopicCount < limits.heldLiveTopics else {
@@ -109,6 +112,22 @@ extension LiveSubscribers {
         holders.removeAll { subscription in
             if subscription.heldOrder.isEmpty { subscription.isHolding = false }
             return !subscription.isHolding
+        }
+    }
+
+    /// Sends all that is held: a subscriber has the newest before the daemon ends.
+    func releaseAll(_ turn: inout Turn) {
+        guard isOpen else { return }
+        for subscription in holders {
+            for (number, update) in subscription.held {
+                guard let news = update.message, let state = subscription.dataset.liveTopics[number] else { continue }
+                let followers = subscription.followers.filter { follower in
+                    guard let own = follower.held[number] else { return true }
+                    return own.message == nil && (news.isLeft || own.seen != state.number)
+                }
+                for receiver in [subscription] + followers { send(news, of: state, to: receiver, &turn) }
+                subscription.held[number]?.message = nil
+            }
         }
     }
 

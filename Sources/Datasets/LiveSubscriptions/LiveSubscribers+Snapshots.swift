@@ -84,7 +84,7 @@ extension LiveSubscribers {
         // What was shown before, and left while nothing could be sent, is reported as left.
         guard let news = news(of: &subject, for: subscription) else { return false }
         send(news, of: subject.state, to: subscription, &turn)
-        pause(subject.state.topicNumber, of: subscription, at: turn.now)
+        pause(subject.state.topicNumber, of: subscription, after: news, at: turn.now)
         return true
     }
 

@@ -60,6 +60,8 @@ final class LiveSubscription {
 
     struct HeldUpdate {
         var message: LiveNews?
+        /// The last that was sent said that it left.
+        var hasLeft = false
         /// Its own interval is over, and it waits for the leader's.
         var isReady = false
         /// The number of the state that was sent already, though the leader holds it.
