@@ -106,18 +106,24 @@ extension LiveSubscribers {
             subscription.held[number]?.isReady = false
         }
         for (number, theirs) in leader.held {
-            guard let known = own[number] else {
-                subscription.held[number] = LiveSubscription.HeldUpdate(message: theirs.message, hasLeft: theirs.hasLeft)
-                heldTopicCount += 1
-                continue
-            }
-            if let message = theirs.message, known.seen == nil || known.seen != dataset.liveTopics[number]?.number {
-                subscription.held[number]?.message = message
-            }
+            let known = own[number]
+            if known == nil { heldTopicCount += 1 }
+            let hasSeen = known?.seen != nil && known?.seen == dataset.liveTopics[number]?.number
+            let message = hasSeen ? nil : theirs.message
+            subscription.held[number] = LiveSubscription.HeldUpdate(
+                message: message ?? known?.message, hasLeft: known?.hasLeft ?? theirs.hasLeft)
         }
-        let order = subscription.heldOrder + leader.heldOrder.filter { own[$0.topicNumber] == nil }
+        // Where its own interval is over, it is in the leader's.
+        let isLeaders = { (number: UInt32) -> Bool in
+            guard leader.held[number] != nil else { return false }
+            return own[number]?.isReady ?? true
+        }
+        var order = Array(subscription.heldOrder)
+        order.removeAll { isLeaders($0.topicNumber) }
+        for topic in leader.heldOrder where isLeaders(topic.topicNumber) { order.append(topic) }
+        order.sort { $0.at < $1.at }
         subscription.heldOrder.removeAll()
-        subscription.heldOrder.append(contentsOf: order.sorted { $0.at < $1.at })
+        subscription.heldOrder.append(contentsOf: order)
         hasHeld(subscription)
     }
 
