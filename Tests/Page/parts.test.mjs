@@ -9,6 +9,7 @@ const {parseView, formatView, parseOptions} = await page('view');
 const geometry = await page('geometry');
 const {Model, limits, staleAfter} = await page('model');
 const {Link, pingEvery, answerWithin} = await page('link');
+const {ThreadSocket} = await page('socket');
 const {pairsOf, whyNone} = await page('explain');
 const text = await page('text');
 const {fills} = await page('draw');
@@ -442,4 +443,23 @@ test('requests have ids that no other page has, and are refused when the connect
   assert.match(requestId, /^[0-9a-z]{8,}-1$/);
   world.sockets[0].onmessage?.({data: JSON.stringify({topic: 'late', payload: {}})});
   assert.deepEqual(world.messages, []);
+});
+
+test('what a socket of a thread of its own gathers comes message by message, in order', (t) => {
+  const workers = [];
+  globalThis.Worker = class { constructor() { this.posted = []; workers.push(this); } postMessage(message) { this.posted.push(message); } terminate() { this.isOver = true; } };
+  t.after(() => { delete globalThis.Worker; });
+  const socket = new ThreadSocket('ws://here/');
+  const heard = [];
+  socket.onopen = () => heard.push('open');
+  socket.onmessage = ({data}) => heard.push(data);
+  socket.onclose = ({code}) => heard.push(code);
+  socket.send('ask');
+  const [worker] = workers;
+  assert.deepEqual(worker.posted, [{kind: 'open', data: 'ws://here/'}, {kind: 'send', data: 'ask'}]);
+  for (const data of [{kind: 'open'}, {kind: 'messages', data: ['1', '2']}, {kind: 'messages', data: ['3']}, {kind: 'close', data: 1001}]) worker.onmessage({data});
+  worker.onerror();
+  assert.deepEqual(heard, ['open', '1', '2', '3', 1001, 1006]);
+  socket.close();
+  assert.ok(worker.isOver);
 });

@@ -42,6 +42,7 @@ struct Page: Sendable {
         "map.mjs": script(PackageResources.map_mjs),
         "model.mjs": script(PackageResources.model_mjs),
         "panels.mjs": script(PackageResources.panels_mjs),
+        "socket.mjs": script(PackageResources.socket_mjs),
         "tell.mjs": script(PackageResources.tell_mjs),
         "text.mjs": script(PackageResources.text_mjs),
         "view.mjs": script(PackageResources.view_mjs),

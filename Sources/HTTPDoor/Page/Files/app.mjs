@@ -1,6 +1,7 @@
 // The page: brings together the connection, what is known, the map and the text.
 
 import {Link} from './link.mjs';
+import {ThreadSocket} from './socket.mjs';
 import {Model, limits} from './model.mjs';
 import {WorldMap, Tiles} from './map.mjs';
 import {Drawing, detailMax} from './draw.mjs';
@@ -47,7 +48,7 @@ const now = () => Date.now() + offset;
 
 const host = {
   fetch: (url, init, within) => fetch(url, {...init, signal: AbortSignal.timeout(within)}),
-  WebSocket: window.WebSocket,
+  WebSocket: ThreadSocket,
   now: () => Date.now(),
   every: (ms, f) => { const timer = setInterval(f, ms); return () => clearInterval(timer); },
   after: (ms, f) => { const timer = setTimeout(f, ms); return () => clearTimeout(timer); },
