@@ -40,6 +40,15 @@ struct Identifiers {
             return at
         }
     }
+
+    /// Whether a text has the form of a generated id.
+    static func isUUID(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.count == 36
+            && bytes.enumerated().allSatisfy { index, byte in
+                [8, 13, 18, 23].contains(index) ? byte == UInt8(ascii: "-") : hexDigits.contains(byte)
+            }
+    }
 }
 
 private let hexDigits = Array("0123456789abcdef".utf8)

@@ -117,6 +117,32 @@ struct AccessTests {
         #expect(harness.refusal("device/update", #"{"id":"eve",\#(place)}"#, client: "eve") == nil)
         #expect(harness.refusal("device/update", #"{"id":"stray",\#(place)}"#, client: "bob") == nil)
     }
+
+    @Test("A request put a position on the topic of another's name, for who owned a device of that name")
+    func movingAnothersName() {
+        let harness = HubHarness { $0.writes = { _, client in client == "eve" ? .own : client == "zoe" ? .none : .all } }
+        let place = #""location":{"latitude":2,"longitude":2}"#
+        func create(_ members: String, _ client: String) -> String? {
+            harness.refusal("device/create", "{\(members)}", client: client)
+        }
+        for (client, id) in [("eve", "bob"), ("zoe", "zoe")] {
+            #expect(create(#""id":"\#(id)","deviceType":"MobileDevice",\#(place)"#, client) == "unauthorized location")
+            #expect(create(#""id":"\#(id)","deviceType":"MobileDevice""#, client) == nil)
+            #expect(harness.refusal("device/update", #"{"id":"\#(id)",\#(place)}"#, client: client) == "unauthorized location")
+            let pushed = #"{"id":"\#(id)","type":"device","revision":"9-z","deviceType":"MobileDevice",\#(place)}"#
+            #expect(harness.push(pushed, client: client) == ["refused unauthorized location"])
+            #expect(harness.retained["live/d/-/-/-/-/\(id)/position"] == nil)
+        }
+        // Its own name, and an id that is nobody's name.
+        #expect(create(#""id":"eve","deviceType":"MobileDevice",\#(place)"#, "eve") == nil)
+        #expect(harness.refusal("device/update", #"{"id":"eve",\#(place)}"#, client: "eve") == nil)
+        let made = harness.result("device/create", #"{"deviceType":"PinDevice",\#(place)}"#, client: "eve")?["id"]?.text ?? ""
+        #expect(harness.refusal("device/update", #"{"id":"\#(made)",\#(place)}"#, client: "eve") == nil)
+        #expect(create(#""id":"eve/phone","deviceType":"MobileDevice",\#(place)"#, "eve") == nil)
+        #expect(create(#""id":"stop","deviceType":"PinDevice",\#(place)"#, "eve") == nil)
+        #expect(create(#""deviceType":"PinDevice",\#(place)"#, "zoe") == "unauthorized location")
+        #expect(create(#""id":"car","deviceType":"MobileDevice",\#(place)"#, "bob") == nil)
+    }
 }
 
 @Suite("Access that changes while the daemon runs")

@@ -1,3 +1,4 @@
+import Records
 import Wire
 
 // Who may know where a device is, and who may move one by a request.
@@ -12,13 +13,26 @@ extension Call {
         }
     }
 
-    /// A position that a request sets is a live update, too: without an owner, a device's is for those who may publish it.
+    /// A position that a request sets is a live update, too: it is for those who may publish it, whoever owns the device.
     func checkMover(of device: Device) throws(WireError) {
-        let id = device.record.id
-        guard device.record.owner == nil, !client.isAdministrator,
-            !configuration.writes(dataset.id, client.name).includes(id, for: client.name)
-        else { return }
-        throw WireError(.unauthorized, "`\(client.name)` may not move `\(id)`: see `access`", field: "location")
+        try checkMover(of: device.record.id, device.record.type, owner: device.record.owner)
+    }
+
+    /// With `write: own` a client moves what has its name. Of what it owns also what is nobody's name: pins, devices of generated ids, and
+    /// those whose ids begin with its name and `/`.
+    ///
+    /// - Parameter id: nil: it is generated.
+    func checkMover(of id: String?, _ type: DeviceType, owner: String?) throws(WireError) {
+        guard !client.isAdministrator else { return }
+        switch configuration.writes(dataset.id, client.name) {
+        case .all: return
+        case .own:
+            guard let id, id != client.name else { return }
+            if owner == client.name, type == .pin || id.hasPrefix("\(client.name)/") || Identifiers.isUUID(id) { return }
+        case .none: break
+        }
+        let device = id.map { "`\($0)`" } ?? "a device"
+        throw WireError(.unauthorized, "`\(client.name)` may not move \(device): see `access`", field: "location")
     }
 
     /// Whether the client may ask where a device is, see ``Devices/mayLocate(_:by:)``.

@@ -20,6 +20,7 @@ extension Dataset {
             createdAt: call.createdAt, updatedAt: call.updatedAt, revision: "")
         let location = try call.parameters.location("location")
         try checkLocation(location != nil, of: type)
+        if location != nil { try call.checkMover(of: id, type, owner: record.owner) }
         if type == .beacon { record.beacon = try beacons.identity(call.parameters) }
         try beacons.changeMembers(of: &record, call)
         if let id, devices[id] != nil {
