@@ -292,6 +292,36 @@ struct ExplainTests {
         #expect(detail(explain(harness), "topic").contains("hidden"))
     }
 
+    @Test("Another's publication was read by trying: its properties by selectors, and where it is by moving")
+    func withheld() {
+        let harness = HubHarness()
+        harness.makePair(#","properties":{"price":600}"#)
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"bobs"}"#, client: "bob")
+        for topic in ["tea", "coffee"] {
+            _ = harness.request(
+                "subscription/create",
+                #"{"id":"\#(topic)","deviceId":"bobs","topic":"\#(topic)","range":50,"duration":700,"selector":"price < 1"}"#,
+                client: "bob")
+        }
+        func explain(_ subscription: String, _ selector: String, metres: Double, more: String = "") -> JSONValue? {
+            _ = harness.request(
+                "subscription/update", #"{"id":"\#(subscription)","selector":"\#(selector)"\#(more)}"#, client: "bob")
+            harness.move("bobs", metres: metres)
+            return self.explain(harness, "p", subscription, client: "bob")
+        }
+        let tried = [("price = 600", 20.0), ("price = 1", 20), ("price = 600", 900), ("price = 1", 900)]
+        // Another topic: whatever is tried, the answer is the same.
+        let answers = tried.map { explain("tea", $0, metres: $1, more: #","floor":"same""#) }
+        #expect(Set(answers.compactMap { $0?.serialised() }).count == 1)
+        #expect(failing(answers[0]) == ["topic", "floor", "range", "selector"])
+        // Out of range, which a match would show, too.
+        let away = tried.filter { $0.1 == 900 }.map { explain("coffee", $0.0, metres: $0.1) }
+        #expect(Set(away.compactMap { $0?.serialised() }).count == 1)
+        #expect(failing(away[0]) == ["range", "selector"] && detail(away[0], "range") == "out of range")
+        #expect(detail(away[0], "selector").hasPrefix("not reported"))
+        #expect(detail(explain("coffee", "price = 1", metres: 20), "selector") == "price 600 = 1 is false")
+    }
+
     @Test("Explaining changes nothing")
     func changesNothing() {
         let harness = HubHarness()

@@ -7,6 +7,7 @@ extension ExplainedPair {
         guard publicationPlace.hasDevice, subscriptionPlace.hasDevice else {
             return .init("location", false, "a device of the two is gone")
         }
+        guard showsRange else { return Self.withheld("location") }
         guard let sighting else {
             let detail = "one side is a beacon, and the other's device has not seen it for \(Self.lifeSeconds) s"
             return .init("location", false, detail)

@@ -21,6 +21,12 @@ extension ExplainedPair {
         return .init("topic", topicsAreEqual, detail)
     }
 
+    /// What a check comes to is not reported: by trying, a client would learn what another's publication says and where it is. It counts
+    /// as failed, as another check has.
+    static func withheld(_ name: String) -> Explanation.Check {
+        .init(name, false, "not reported: the publication is another client's, and its topic or range does not pass")
+    }
+
     // MARK: Time
 
     private var lifetime: Explanation.Check {
@@ -76,6 +82,7 @@ extension ExplainedPair {
 
     private var floor: Explanation.Check {
         guard subscription.options.sameFloor else { return .init("floor", true, "any floor will do") }
+        guard showsFigures else { return Self.withheld("floor") }
         let here = publicationPlace.floor
         let there = subscriptionPlace.floor
         let detail =
@@ -90,6 +97,7 @@ extension ExplainedPair {
     }
 
     private var range: Explanation.Check {
+        guard showsRange else { return Self.withheld("range") }
         if isOfBeacon { return sightedRange }
         guard let proximity else { return .init("range", false, "without both positions there is no distance") }
         guard showsFigures else { return .init("range", proximity.isInRange, proximity.isInRange ? "in range" : "out of range") }
@@ -130,10 +138,7 @@ extension ExplainedPair {
             return .init("selector", false, "the selector cannot be read")
         }
         if selector.matchesAll { return .init("selector", true, "there is no selector: all properties will do") }
-        guard showsFigures else {
-            let truth = selector.evaluate(properties)
-            return .init("selector", truth == true, "the selector is \(truth.map { $0 ? "true" : "false" } ?? "unknown")")
-        }
+        guard showsFigures else { return Self.withheld("selector") }
         let explanation = selector.explain(properties)
         return .init("selector", explanation.truth == true, explanation.sentence)
     }

@@ -59,6 +59,9 @@ struct ExplainedPair {
 
     var isInRange: Bool { isOfBeacon ? sighting.map { $0.distance <= reach } ?? false : proximity?.isInRange == true }
 
+    /// Whether a publication is in range is reported where the topic passes: with any other it never matches, whatever is tried.
+    var showsRange: Bool { isOwn || topicsAreEqual }
+
     /// Figures and properties of another client's publication are shown where topic and range pass: a match would show them, too.
     var showsFigures: Bool { isOwn || topicsAreEqual && isInRange }
 }
