@@ -50,6 +50,11 @@ public struct HubConfiguration: Sendable {
     func administers(_ dataset: String, _ client: RequestingClient) -> Bool {
         client.onlyDataset.map { $0 == dataset } ?? true && administrators.allow(client: client.name, in: dataset)
     }
+
+    /// Whether a client administers any dataset that there may be.
+    func administersAny(_ client: RequestingClient) -> Bool {
+        client.onlyDataset.map { administers($0, client) } ?? administrators.allowAnywhere(client: client.name)
+    }
 }
 
 /// The keys of a cluster: a hub keeps those of its own datasets, and only writes the others.
@@ -193,6 +198,14 @@ public struct AccessPatterns: Equatable, Sendable {
             }
         }
         return false
+    }
+
+    /// Whether one of the patterns names this client in some dataset.
+    public func allowAnywhere(client: String) -> Bool {
+        patterns.contains { pattern in
+            let parts = pattern.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.last.map { Self.matches($0, client.utf8) } ?? false
+        }
     }
 
     /// Greedy wildcard match in linear space and at worst quadratic time over names of at most 64 bytes.

@@ -340,6 +340,24 @@ struct RequestTests {
         #expect(harness.hub.datasetNames == ["d"])
     }
 
+    @Test("Administrators of one dataset list it through any name in the topic")
+    func listDatasetsOfOne() {
+        let harness = HubHarness {
+            $0.administrators = AccessPatterns(["d/boss", "x*/ops"])
+            $0.mayName = { dataset, _ in dataset == "d" }
+        }
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice"}"#)
+        for dataset in ["d", "e", "nowhere"] {
+            let listed = harness.result("dataset/list", client: "boss", dataset: dataset)
+            #expect(listed?["datasets"]?.elements.map { $0["id"]?.text } == ["d"], "\(dataset)")
+            #expect(harness.result("dataset/list", client: "ops", dataset: dataset)?["datasets"]?.elements.isEmpty == true)
+            #expect(harness.refusal("dataset/list", dataset: dataset) == "unauthorized")
+            #expect(harness.refusal("cluster/status", client: "boss", dataset: dataset) == "unauthorized")
+        }
+        #expect(harness.refusal("device/list", client: "boss", dataset: "e") == "unauthorized")
+        #expect(harness.refusal("dataset/update", client: "ops") == "unauthorized")
+    }
+
     @Test("A request to an unknown dataset is refused at the client's reply topic, and only a creation creates it")
     func unknownDataset() {
         let harness = HubHarness()

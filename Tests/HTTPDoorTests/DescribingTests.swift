@@ -54,14 +54,19 @@ struct DescribingTests {
 
     @Test("Metrics are for this machine and administrators, each for the datasets of the key")
     func metricsAccess() async throws {
-        try await withHTTP({
-            $0.isBehindProxy = true
-            $0.trustsLoopback = false
-            $0.keys = [
-                FileKey(key: "admin-key", dataset: "*", client: "admin"), FileKey(key: "one-key-", dataset: "d", client: "admin"),
-                FileKey(key: "other-key", dataset: "*", client: "ann"), FileKey(key: "plain-key", dataset: "d", client: "ann"),
-            ]
-        }) { house in
+        let keys = [
+            FileKey(key: "admin-key", dataset: "*", client: "admin"), FileKey(key: "one-key-", dataset: "d", client: "admin"),
+            FileKey(key: "other-key", dataset: "*", client: "ann"), FileKey(key: "plain-key", dataset: "d", client: "ann"),
+            FileKey(key: "chief-key", dataset: "*", client: "chief"), FileKey(key: "chief-of-d", dataset: "d", client: "chief"),
+        ]
+        let administrators = AccessPatterns(["admin", "e/chief"])
+        try await withHTTP(
+            {
+                $0.isBehindProxy = true
+                $0.trustsLoopback = false
+                $0.keys = keys
+            }, hub: { $0.administrators = administrators }
+        ) { house in
             let connection = try Connection(to: house.port)
             for dataset in ["d", "e"] {
                 _ = try connection.ask("POST", "/api/\(dataset)/device/create?key=admin-key", #"{"deviceType":"MobileDevice"}"#)
@@ -73,6 +78,8 @@ struct DescribingTests {
             #expect(try connection.ask("GET", "/metrics").status == 401)
             #expect(try datasets("admin-key") == ["d", "e"])
             #expect(try datasets("one-key-") == ["d"])
+            #expect(try datasets("chief-key") == ["e"])
+            #expect(try connection.ask("GET", "/metrics?key=chief-of-d").status == 403)
             #expect(try connection.ask("GET", "/metrics?key=other-key").status == 403)
             #expect(try connection.ask("GET", "/metrics?key=plain-key").status == 403)
         }

@@ -127,7 +127,10 @@ extension Hub {
                 "a client's name has 1 to 64 of A-Z a-z 0-9 . _ - and is not `diagnostics` or `status`, unlike `\(context.client.prefix(80))`"
             )
         }
-        guard context.address.isForDevice || configuration.mayName(context.dataset, context.client) else {
+        let client = client(of: context)
+        // What is about all datasets is for the administrators of any, whatever the topic names.
+        let isForAny = row?.isForAdministrators == true && row?.isOfAllDatasets == true && configuration.administersAny(client)
+        guard isForAny || context.address.isForDevice || configuration.mayName(context.dataset, context.client) else {
             throw WireError(.unauthorized, "`\(context.client)` may not name the dataset `\(context.dataset.prefix(80))`")
         }
         guard let row else { throw RequestTable.unknown(context.request) }
@@ -136,8 +139,7 @@ extension Hub {
         case .success(let request): parameters = request.parameters
         case .failure(let refusal): throw refusal.error
         }
-        let client = client(of: context)
-        if row.isForAdministrators, !client.isAdministrator {
+        if row.isForAdministrators, !client.isAdministrator, !isForAny {
             throw WireError(
                 .unauthorized,
                 "`\(row.name)` is for administrators: clients named in `admins`, which is `admin` by default (`geomatch --client admin`)"

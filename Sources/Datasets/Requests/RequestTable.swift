@@ -33,6 +33,9 @@ public struct RequestRow: Sendable {
         }
     }
 
+    /// It is about no dataset alone.
+    var isOfAllDatasets: Bool { if case .readAll = handler { true } else { false } }
+
     /// How much of what is allowed to wait for answers it takes up: a push also keeps others of its dataset waiting.
     var load: UInt8 {
         switch handler {
