@@ -358,6 +358,19 @@ struct RequestTests {
         #expect(harness.refusal("dataset/update", client: "ops") == "unauthorized")
     }
 
+    @Test("What requests came to adds up to what the status counts, unknown and repeated ones included")
+    func figures() {
+        let harness = HubHarness()
+        for _ in 0..<2 { _ = harness.request("device/create", #"{"requestId":"r","deviceType":"MobileDevice"}"#) }
+        for name in ["device/get", "nope/nope", "such/nonsense"] { _ = harness.request(name, #"{"id":"none"}"#) }
+        let figures = harness.hub.figures.first?.requests ?? []
+        let counters = harness.counters.requests
+        #expect(counters == RequestCounters(received: 5, failed: 3))
+        #expect(figures.reduce(0) { $0 + $1.count } == counters.received)
+        #expect(figures.filter { $0.outcome != "ok" }.reduce(0) { $0 + $1.count } == counters.failed)
+        #expect(figures.map(\.request) == ["device/create", "device/get", "unknown/unknown"])
+    }
+
     @Test("A request to an unknown dataset is refused at the client's reply topic, and only a creation creates it")
     func unknownDataset() {
         let harness = HubHarness()

@@ -48,10 +48,13 @@ struct RequestCounters: Equatable {
 
 /// One kind of request and what came of it.
 struct RequestOutcome: Hashable {
-    /// `resource/verb`, of the table.
+    /// `resource/verb`, of the table, or ``unknown``.
     var request: String
     /// nil: a result.
     var error: ErrorCode?
+
+    /// All that the table has not: clients choose how they are called.
+    static let unknown = "unknown/unknown"
 }
 
 /// What became of the matches of a dataset since the daemon started.

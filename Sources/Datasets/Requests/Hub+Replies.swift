@@ -44,12 +44,15 @@ extension Hub {
         guard let requestId = context.requestId, let key = context.key else { return false }
         let memory = datasets[context.dataset]?.replies ?? repliesOfDeleted[context.dataset]
         if let first = memory?.reply(to: requestId, of: context.client, at: turn.now) {
+            // As in the status, where a repeat has come in and has not failed.
+            count(context, nil)
             var context = context
             context.isRepeated = true
             reply(first, to: context, &turn)
             return true
         }
         guard waitingForAnswer[key] != nil else { return false }
+        count(context, nil)
         waitingForAnswer[key]?.append(context)
         return true
     }
@@ -76,10 +79,10 @@ extension Hub {
         for context in repeated { reply(body, to: context, isError: isError, &turn) }
     }
 
-    /// Counts a request that is known and of a dataset that is.
+    /// Counts a request of a dataset that is known.
     private func count(_ context: ReplyContext, _ error: ErrorCode?) {
-        guard RequestTable.byName[context.request] != nil else { return }
-        datasets[context.dataset]?.requestOutcomes[RequestOutcome(request: context.request, error: error), default: 0] += 1
+        let request = RequestTable.byName[context.request] == nil ? RequestOutcome.unknown : context.request
+        datasets[context.dataset]?.requestOutcomes[RequestOutcome(request: request, error: error), default: 0] += 1
     }
 
     /// An error is a first reply like any other, but for `internal`: trying again is the remedy for that.
