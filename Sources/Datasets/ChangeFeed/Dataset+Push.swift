@@ -69,6 +69,8 @@ extension Dataset {
         throws(WireError) -> DocumentHistory.Fate
     {
         if let fault = document.fault { throw fault }
+        // Whatever it says, and before what it is over: a replica that is outdated gets the same answer.
+        if document.key.type.text == DocumentType.geofence.rawValue { throw .geofencesAreNotPushed }
         if document.isEdit { try document.checkEdit(of: known.history) }
         let (type, id) = (document.key.type.text, document.key.id.text)
         guard known.history.winner == nil || call.client.reaches(owner: known.owner) else {

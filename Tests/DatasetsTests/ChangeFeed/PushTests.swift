@@ -69,6 +69,30 @@ struct PushTests {
         #expect(harness.feed().last?["doc"]?["text"]?.text == "back")
     }
 
+    @Test("A pushed deletion of a geofence was answered as written, left a row without an id, and the geofence stayed")
+    func geofences() {
+        let harness = harness()
+        let revision = harness.fence()?["revision"]?.text ?? ""
+        let feed = harness.feed()
+        for document in [
+            #"{"id":"home","type":"geofence","revision":"9-d","parent":"\#(revision)","deleted":true}"#,
+            #"{"id":"home","type":"geofence","revision":"9-e","deleted":true}"#,
+            #"{"id":"none","type":"geofence","revision":"2-d","deleted":true}"#,
+            #"{"id":"home","type":"geofence","revision":"9-u","parent":"\#(revision)","area":\#(HubHarness.circle())}"#,
+        ] {
+            #expect(harness.push(document) == ["refused unsupported type"])
+        }
+        for edit in [
+            #""parent":"\#(revision)","deleted":true"#, #""deleted":true"#, #""parent":"\#(revision)","name":"x""#,
+            #""name":"x""#,
+        ] {
+            let document = #"{"id":"home","type":"geofence",\#(edit)}"#
+            let results = harness.result("changes/push", #"{"docs":[\#(document)],"edits":true}"#)?["results"]?.elements
+            #expect(results?.first?["state"]?.text == "refused" && results?.first?["error"]?.refusal == "unsupported type")
+        }
+        #expect(harness.feed() == feed && harness.result("geofence/get", #"{"id":"home"}"#) != nil)
+    }
+
     @Test(
         "A push with a document that is none is refused as a whole",
         arguments: [

@@ -236,6 +236,19 @@ struct CouchTests {
                 "POST", "/api/demo/geofence/create?client=ann",
                 #"{"id":"home","area":{"circle":{"latitude":1,"longitude":1,"radius":100}}}"#)
             try #require(made.status == 200, "\(made)")
+            let revision = try #require(made.json["result"]?.asObject?["revision"]?.asString)
+            let body = #"{"_id":"geofence:home","_rev":"\#(revision)""#
+            for (method, path, sent) in [
+                ("PUT", "geofence:home", body + #","name":"x"}"#), ("PUT", "geofence:home", #"{"name":"x"}"#),
+                ("DELETE", "geofence:home?rev=\(revision)", nil), ("DELETE", "geofence:none?rev=1-a", nil),
+                ("POST", "_bulk_docs", #"{"docs":[\#(body),"_deleted":true}]}"#),
+                ("POST", "_bulk_docs", #"{"docs":[\#(body),"_deleted":true}],"new_edits":false}"#),
+            ] as [(String, String, String?)] {
+                let answer = try client.ask(method, path, sent)
+                let refusal = method == "POST" ? (try? JSONValue.parse(answer.body))?.asArray?.first?.asObject : answer.json
+                #expect(answer.status == (method == "POST" ? 201 : 403) && refusal?["error"] == "forbidden", "\(answer)")
+                #expect(refusal?["reason"]?.asString?.hasPrefix("a geofence is not pushed") == true, "\(answer)")
+            }
             let admin = try CouchClient(client.house, as: "admin")
             func read(_ client: CouchClient, _ id: String) throws -> JSONObject? {
                 let row = try #require(try client.changes().rows.first)
