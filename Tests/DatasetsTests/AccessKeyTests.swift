@@ -53,13 +53,28 @@ struct AccessKeyTests {
         #expect(harness.refusal("key/create", #"{"client":"bob"}"#, client: "admin") == "limit")
     }
 
-    @Test("A key is repeated to who asks again, and stored nowhere")
-    func notStored() {
+    @Test("A key is repeated to who asks again, and stored nowhere: a repeat after a restart is without it, and makes no other")
+    func notStored() throws {
         let harness = harness()
         let request = #"{"requestId":"r","client":"ann"}"#
-        let first = harness.result("key/create", request, client: "admin")
-        #expect(first?["key"] != nil && harness.result("key/create", request, client: "admin")?["key"] == first?["key"])
-        #expect(harness.changes.allSatisfy { if case .put(is ReplyRecord) = $0 { false } else { true } })
+        let first = try #require(harness.result("key/create", request, client: "admin")?.asObject)
+        #expect(first["key"] != nil && harness.result("key/create", request, client: "admin")?["key"] == first["key"])
+        var rest = first
+        rest["key"] = nil
+        for killed in [true, false] {
+            harness.restart(killed: killed)
+            let again = harness.request("key/create", request, client: "admin")
+            #expect(again?["result"] == .object(rest) && again?["requestId"]?.text == "r")
+            #expect(harness.hub.accessKeys.count == 1)
+        }
+        for case .put(let reply as ReplyRecord) in harness.changes {
+            #expect(!String(decoding: reply.body, as: UTF8.self).contains(first["key"]?.text ?? ""))
+        }
+        // A refusal has none.
+        let wrong = #"{"requestId":"w","client":"status"}"#
+        let refused = harness.request("key/create", wrong, client: "admin")
+        harness.restart()
+        #expect(refused?["error"] != nil && harness.request("key/create", wrong, client: "admin") == refused)
     }
 
     @Test("Keys are not in the change feed")

@@ -69,9 +69,11 @@ extension Hub {
             dataset.replies.remember(
                 body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.endsDataset == true && !isError,
                 limits: configuration.limits)
-            if row?.changes == true, row?.showsSecret == false, body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
+            if let row, row.changes, body.count <= Self.durableReplyMaximumBytes, storeIsWritable,
+                let kept = row.showsSecret && !isError ? Self.withoutKey(body) : body
+            {
                 let record = ReplyRecord(
-                    dataset: context.dataset, client: context.client, requestId: requestId, at: turn.now, body: body)
+                    dataset: context.dataset, client: context.client, requestId: requestId, at: turn.now, body: kept)
                 turn.effects.append(.put(record), isAsked: true)
             }
         }
@@ -95,6 +97,14 @@ extension Hub {
             return
         }
         for context in [context] + repeated { reply(context.encode(error), to: context, &turn) }
+    }
+
+    /// What of a reply with a key outlives a restart: that the key was made, so that a repeat makes no other one.
+    private static func withoutKey(_ body: [UInt8]) -> [UInt8]? {
+        guard var reply = (try? JSONValue.parse(body))?.asObject, var result = reply["result"]?.asObject else { return nil }
+        result["key"] = nil
+        reply["result"] = .object(result)
+        return JSONValue.object(reply).serialised()
     }
 
     /// A larger reply is not remembered across a restart.

@@ -11,7 +11,7 @@ public struct RequestRow: Sendable {
     public let createsDataset: Bool
     /// It takes a list of what it takes alone, as `items`.
     public let takesItems: Bool
-    /// Its reply has a secret, which is stored nowhere.
+    /// Its reply has a `key`, which is stored nowhere: after a restart it is repeated without.
     let showsSecret: Bool
     /// Its reply is remembered beyond its dataset.
     let endsDataset: Bool
