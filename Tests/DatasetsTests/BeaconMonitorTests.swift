@@ -82,6 +82,45 @@ struct BeaconMonitorTests {
         #expect(events() == ["exited"])
     }
 
+    @Test("an exit was reported again at each restart within ninety seconds of the last sighting")
+    func exitOnce() {
+        _ = monitor()
+        see()
+        harness.advance(milliseconds: 32_000, step: 500)
+        #expect(events() == ["entered", "exited"])
+        for killed in [true, false] {
+            harness.restart(killed: killed)
+            harness.advance(milliseconds: 2000)
+            #expect(events() == [])
+        }
+    }
+
+    @Test("an exit that no daemon was there to report comes once, however late", arguments: [40_000, 100_000] as [Int64])
+    func exitWhileAway(_ milliseconds: Int64) {
+        _ = monitor()
+        see()
+        harness.advance(milliseconds: 2000)
+        #expect(events() == ["entered"])
+        harness.now += milliseconds
+        harness.restart(killed: true)
+        harness.advance(milliseconds: 2000)
+        #expect(events() == ["exited"])
+        harness.restart()
+        harness.advance(milliseconds: 2000)
+        #expect(events() == [])
+    }
+
+    @Test("who had left before a monitor was asked for does not exit at a restart")
+    func neverEntered() {
+        see()
+        harness.advance(milliseconds: 32_000, step: 500)
+        _ = monitor()
+        harness.advance(milliseconds: 2000)
+        harness.restart()
+        harness.advance(milliseconds: 2000)
+        #expect(events() == [])
+    }
+
     @Test("what happens while the broker is away is reported once it is back, in order, also after a restart")
     func brokerAway() {
         _ = monitor()

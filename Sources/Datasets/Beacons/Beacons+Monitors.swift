@@ -17,9 +17,11 @@ extension Beacons {
     /// Exits, and who was in a region when its monitor was asked for.
     func advanceMonitors(to now: Int64, into effects: inout [BeaconEffect]) {
         guard !monitors.isEmpty else { return }
+        var ended: Set<ByteKey> = []
         for monitor in monitors.inOrder() {
             for end in monitor.presence.end(at: now) {
                 effects.append(.event(monitor.event("exited", end.observer.text, at: end.at)))
+                ended.insert(end.observer)
             }
             guard monitor.isUnexamined else { continue }
             monitor.isUnexamined = false
@@ -29,6 +31,9 @@ extension Beacons {
                 }
             }
         }
+        guard !ended.isEmpty else { return }
+        // Their live messages say from now on that they saw nothing for so long: a restart knows by that what was reported.
+        for observer in allObservers where ended.contains(ByteKey(observer.id)) { note(observer) }
     }
 
     private func enter(
@@ -40,9 +45,14 @@ extension Beacons {
         effects.append(.event(monitor.event("entered", observer.id, at: seenAt)))
     }
 
-    /// An observer saw a beacon before a restart: the monitors about it have reported that it entered.
-    func restorePresence(_ beacon: BeaconKey, _ observer: Observer, seenAt: Int64) {
-        for monitor in monitors.about(beacon) where monitor.region.contains(beacon) && reaches(monitor.record, observer) {
+    /// An observer saw a beacon before a restart: the monitors that there were have reported that it entered.
+    ///
+    /// - Parameter silence: How long it had not seen it when that was last noted: after 30 s they have reported that it exited, too.
+    func restorePresence(_ beacon: BeaconKey, _ observer: Observer, seenAt: Int64, silence: Int64) {
+        let hold = RegionPresence<ByteKey>.holdMilliseconds
+        guard silence < hold else { return }
+        for monitor in monitors.about(beacon)
+        where monitor.region.contains(beacon) && monitor.record.createdAt < seenAt + hold && reaches(monitor.record, observer) {
             _ = monitor.presence.see(ByteKey(observer.id), at: seenAt)
             monitor.isUnexamined = false
         }

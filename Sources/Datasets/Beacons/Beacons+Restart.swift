@@ -33,11 +33,11 @@ extension Beacons {
         let fact = ProximityTable.Fact(
             observer: observer.number, beacon: number, distance: beacon.distance, band: beacon.band, rssi: beacon.rssi,
             seenAt: receivedAt - beacon.age)
+        restorePresence(beacon.key, observer, seenAt: fact.seenAt, silence: beacon.age)
         guard table.restore(fact, settings(of: observer), at: now) else {
             releaseIfUnseen(number)
             return nil
         }
-        restorePresence(beacon.key, observer, seenAt: fact.seenAt)
         return sighting(fact)
     }
 }
