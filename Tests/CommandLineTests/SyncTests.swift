@@ -27,6 +27,23 @@ struct SyncTests {
         #expect(try geomatch("sync", file, "--offline", "--put", #"{"type":"-"}"#).code == 1)
     }
 
+    @Test("A document put with `deleted` became a live one without content: it deletes what the file holds")
+    func deletion() throws {
+        let file = NSTemporaryDirectory() + "geomatch-sync-\(UInt32.random(in: 0 ... .max)).sqlite"
+        defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + suffix) } }
+        func put(_ document: String) throws -> Said { try geomatch("sync", file, "--offline", "--put", document) }
+        let deletion = #"{"type":"note","id":"1","deleted":true}"#
+        let absent = try put(deletion)
+        #expect(absent.code == 1 && absent.error.contains("the file has no note 1 to delete"), "\(absent)")
+        #expect(try put(#"{"type":"note","id":"1","text":"x","deleted":false}"#).code == 0)
+        #expect(try geomatch("sync", file, "--show", "note").out.contains(#""text":"x""#))
+        let deleted = try put(deletion)
+        #expect(deleted.code == 0 && deleted.error.contains("geomatch: deleted note 1"), "\(deleted)")
+        #expect(try geomatch("sync", file, "--show", "note").out.isEmpty)
+        #expect(try put(#"{"type":"note","deleted":true}"#).code == 64)
+        #expect(try put(#"{"type":"note","id":"1","deleted":"yes"}"#).code == 64)
+    }
+
     @Test("Without a broker it ends with 69; what makes no sense is 64")
     func refused() throws {
         let file = NSTemporaryDirectory() + "geomatch-sync-\(UInt32.random(in: 0 ... .max)).sqlite"

@@ -133,11 +133,15 @@ public final class OfflineStore: Sendable {
     /// - Parameters:
     ///   - id: 1–128 bytes; nil makes a UUID.
     ///   - revision: Where given and not the present one, nothing is written.
-    /// - Throws: `invalid` for what can be no type or id, `conflict` for a stale revision, `tooLarge` above 192 KiB.
+    /// - Throws: `invalid` for what can be no type or id and for `deleted: true` (see ``delete(type:id:revision:)``), `conflict` for a
+    ///   stale revision, `tooLarge` above 192 KiB.
     @discardableResult
     public func put(
         _ members: [String: PropertyValue], type: String, id: String? = nil, revision: String? = nil
     ) throws(GeomatchError) -> OfflineDocument {
+        guard members["deleted"] != .bool(true) else {
+            throw GeomatchError(.invalid, "a document is written without `deleted`: use `delete`", field: "deleted")
+        }
         let id = id ?? UUID().uuidString.lowercased()
         let change = try write(Members.content(PropertyValue.json(of: members)), type, id, revision, isDeleted: false)
         var rest = members

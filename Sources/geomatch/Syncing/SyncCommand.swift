@@ -89,7 +89,23 @@ struct SyncCommand: AsyncParsableCommand {
         guard let document = PropertyValue(json: text)?.objectValue, let type = document["type"]?.stringValue else {
             throw CommandFailure.usage("--put takes a JSON object with a `type`, not \(PlainText.printable(text))")
         }
+        switch document["deleted"] ?? .bool(false) {
+        case .bool(false), .null: break
+        case .bool(true): return try delete(type, document["id"]?.stringValue, from: store)
+        case let other: throw CommandFailure.usage("`deleted` is true or false, not \(PlainText.printable(other.description))")
+        }
         let written = try store.put(document, type: type, id: document["id"]?.stringValue)
         StandardError.line("geomatch: written \(PlainText.printable("\(type) \(written.id)")) \(written.revision)")
+    }
+
+    /// The file knows which revision is deleted: of what it does not hold, nothing is.
+    private func delete(_ type: String, _ id: String?, from store: OfflineStore) throws {
+        guard let id else { throw CommandFailure.usage("--put with `deleted` needs the `id` of what is deleted") }
+        let name = PlainText.printable("\(type) \(id)")
+        guard try store.document(type: type, id: id) != nil else {
+            throw CommandFailure.failed("the file has no \(name) to delete: exchange it first, with --once")
+        }
+        try store.delete(type: type, id: id)
+        StandardError.line("geomatch: deleted \(name)")
     }
 }

@@ -36,6 +36,9 @@ struct OfflineStoreTests {
                 await failure { () throws(GeomatchError) in try store.put([:], type: "note", id: "n", revision: first.revision) }?
                     .kind == .conflict)
             try store.put([:], type: "note", id: "o")
+            #expect(
+                await failure { () throws(GeomatchError) in try store.put(["deleted": true], type: "note", id: "o") }?.kind
+                    == .invalid)
             try store.delete(type: "note", id: "o")
             try store.delete(type: "note", id: "absent")
             let made = try store.put([:], type: "other")
