@@ -28,7 +28,6 @@ extension Hub {
         let dataset = Dataset(record, shared)
         dataset.replies = repliesOfDeleted.removeValue(forKey: record.id) ?? ReplyMemory()
         datasets[record.id] = dataset
-        deletedDatasets[record.id] = nil
         turn.keep(.put(record))
         turn.effects.datasetsChanged = true
         turn.note(.datasetCreated(record.id))
@@ -86,9 +85,8 @@ extension Hub {
     // MARK: Deleting
 
     /// Takes back the creation of a dataset that nobody has seen yet.
-    func undoCreation(of dataset: Dataset, deletedAt: Int64?) {
+    func undoCreation(of dataset: Dataset) {
         datasets[dataset.id] = nil
-        deletedDatasets[dataset.id] = deletedAt
         if !dataset.replies.isEmpty { repliesOfDeleted[dataset.id] = dataset.replies }
     }
 

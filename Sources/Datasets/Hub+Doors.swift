@@ -91,6 +91,10 @@ extension Hub {
     /// Doors that keep live states lack nothing.
     public var isSettled: Bool { live.resync.isSettled && liveSubscribers.isSettled }
 
+    /// Datasets that were deleted in the last thirty days, in order, whether or not they exist again: who keeps live states may have
+    /// some of them back from before.
+    public var deletedDatasetNames: [String] { deletedDatasets.keys.sorted() }
+
     // MARK: What a door may want to know
 
     /// Every live topic that is known to all.

@@ -29,8 +29,10 @@ public final class Hub {
     /// Doors look into them from any thread.
     public var accessKeys: AccessKeys { shared.accessKeys }
     var unknownDatasets = UnknownDatasets()
-    /// When a dataset was deleted: a repeated update never creates it again.
-    var deletedDatasets: [String: Int64] = [:]
+    var deletedDatasets: [String: Int64] {
+        get { shared.deletedDatasets }
+        _modify { yield &shared.deletedDatasets }
+    }
     /// Replies to deletions, by the dataset that was deleted.
     var repliesOfDeleted: [String: ReplyMemory] = [:]
     /// Datasets that were restored and whose engines have not yet taken up work.
@@ -180,7 +182,7 @@ public final class Hub {
     private static let writeBehindMilliseconds: Int64 = 700
     public static let tickMilliseconds: Int64 = 100
 
-    /// Forgets replies a day old and cleared states thirty days old.
+    /// Forgets replies a day old, and cleared states and deletions of datasets thirty days old.
     private func forgetOld(_ turn: inout Turn) {
         for dataset in orderedDatasets {
             dataset.replies.expire(at: turn.now)
@@ -195,7 +197,11 @@ public final class Hub {
             repliesOfDeleted[name]?.expire(at: turn.now)
             if repliesOfDeleted[name]?.isEmpty == true { repliesOfDeleted[name] = nil }
         }
-        for (name, at) in deletedDatasets where turn.now - at >= Self.clearedMilliseconds { deletedDatasets[name] = nil }
+        let forgotten = deletedDatasets.filter { turn.now - $0.value >= Self.clearedMilliseconds }.keys.sorted()
+        for name in forgotten {
+            deletedDatasets[name] = nil
+            turn.keep(.forgetDeletion(ofDataset: name))
+        }
     }
 
     private static let housekeepingMilliseconds: Int64 = 3_600_000

@@ -21,6 +21,9 @@ final class Shared {
     /// Of ``Geomatching/eventsVersion``, over all datasets.
     var lastEventsVersion = 0
     var pushTests = PendingPushTests()
+    /// When datasets were last deleted, for thirty days, whether or not they exist again. A repeated update neither creates one of them
+    /// nor brings back what it held.
+    var deletedDatasets: [String: Int64] = [:]
     /// Of ``EvaluationBudget``, as last seen.
     var exceededCount = EvaluationBudget.exceededCount
 

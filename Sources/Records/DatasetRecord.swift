@@ -72,7 +72,8 @@ extension DatasetRecord: DurableRecord {
     }
 }
 
-/// That a dataset was deleted with everything it held: devices, publications, subscriptions, pairs, matches, live state, replies.
+/// That a dataset was deleted with everything it held: devices, publications, subscriptions, pairs, matches, live state, replies. There
+/// may be one of its name again.
 public struct DatasetDeletionRecord: DurableRecord {
     public static var kind: Kind { .deletedDataset }
     public var dataset: String
@@ -97,4 +98,6 @@ extension DurableChange {
     package static func deleteDataset(id: String, at instant: Int64) -> Self {
         .put(DatasetDeletionRecord(dataset: id, at: instant))
     }
+
+    package static func forgetDeletion(ofDataset id: String) -> Self { .delete(RecordKey(.deletedDataset, id)) }
 }

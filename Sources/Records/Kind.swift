@@ -14,9 +14,8 @@ public enum Kind: Int, CaseIterable, Sendable {
             KindRow(
                 DatasetRecord.self, "dataset", key: 1,
                 "id name policy domains autoCreateDevices derivedOccupancy timeZone createdAt updatedAt revision livePositions"),
-            // Remembered until the dataset is put again.
-            KindRow(DatasetDeletionRecord.self, "deletedDataset", key: 1, "id at")
-                .referring("id", to: .dataset, goes: .replaced).ending(),
+            // Remembered when the dataset is put again, too: what is repeated from before it is not of the new one.
+            KindRow(DatasetDeletionRecord.self, "deletedDataset", key: 1, "id at").ending(),
             KindRow(StructureRecord.self, "structure", key: 4, "dataset level parents id name floorIndex capacity geometry"),
             KindRow(CategoryRecord.self, "category", key: 2, "dataset id name parentId owner revision")
                 .fed(.category).readAlone(isRestoredWithDataset: false),

@@ -245,6 +245,58 @@ struct LiveUpdateTests {
         #expect(harness.hub.datasetNames == ["d"])
     }
 
+    @Test(
+        "A replay brought back what a dataset held before it was deleted and made again", arguments: [false, true],
+        ["co2", "proximity"])
+    func datasetMadeAgain(restarts: Bool, domain: String) {
+        let harness = HubHarness()
+        let topic = "d/v/b/f/r/l/\(domain)"
+        func replay(_ timestamp: Int64?) -> Bool {
+            let facts =
+                domain == "co2"
+                ? #""co2":1"# : #""uuid":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":2,"distance":3"#
+            let stated = timestamp.map { #","timestamp":\#($0)"# } ?? ""
+            harness.send(topic, "{\(facts)\(stated)}", retained: true)
+            return harness.hub.liveStates[topic]?.payload != nil
+        }
+        #expect(replay(nil))
+        let former = harness.now
+        harness.now += 100
+        let deletedAt = harness.now
+        _ = harness.request("dataset/delete", client: "admin")
+        harness.settle()
+        harness.now += 100
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"other"}"#)
+        if restarts { harness.restart() }
+        #expect(!replay(nil) && !replay(former) && !replay(deletedAt))
+        #expect(harness.hub.datasets["d"]?.liveTopicCount == 0)
+        // It was published since.
+        #expect(replay(deletedAt + 1))
+        // Nothing is wrong with what is no replay.
+        harness.send("d/v/b/f/other/-/co2", #"{"co2":1,"timestamp":\#(former)}"#)
+        #expect(harness.hub.liveStates["d/v/b/f/other/-/co2"]?.payload != nil)
+    }
+
+    @Test("A deletion of a dataset is remembered for thirty days, also where it was made again")
+    func deletionIsForgotten() {
+        let harness = HubHarness()
+        harness.send(Self.topic, #"{"co2":1}"#)
+        _ = harness.request("dataset/delete", client: "admin")
+        harness.send("d/v/b/f/other/-/co2", #"{"co2":1}"#)
+        #expect(harness.hub.deletedDatasetNames == ["d"])
+        harness.now += 30 * 86_400_000 - 7_200_000
+        harness.advance(milliseconds: 1000)
+        harness.send(Self.topic, #"{"co2":1}"#, retained: true)
+        #expect(harness.hub.liveStates[Self.topic] == nil)
+        harness.now += 3 * 3_600_000
+        harness.advance(milliseconds: 1000)
+        #expect(harness.hub.deletedDatasetNames.isEmpty)
+        harness.restart()
+        #expect(harness.hub.deletedDatasetNames.isEmpty)
+        harness.send(Self.topic, #"{"co2":1}"#, retained: true)
+        #expect(co2(harness) == 1)
+    }
+
     @Test("Beyond the maxima nothing is created, and what is known goes on")
     func maxima() {
         let harness = HubHarness {

@@ -73,7 +73,6 @@ struct KindTests {
                 "stay deviceId", "match deviceId",
             ])
         #expect(texts(Kind.circumstance.row.replacement) == ["held circumstanceId"])
-        #expect(texts(Kind.dataset.row.replacement) == ["deletedDataset id"])
         #expect(texts(Kind.place.row.deletion) == ["verification placeId"])
     }
 }

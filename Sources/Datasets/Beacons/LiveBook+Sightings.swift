@@ -19,12 +19,7 @@ extension LiveBook {
         let beacons = dataset.beacons
         let sightings = decoder.sightings
         let extras = decoder.sightingExtras.map { Array(properties[$0...].dropLast()) } ?? []
-        if message.isRepeated, state.isKnown {
-            let skewedFrom = turn.now + Self.skewMaximumMilliseconds
-            guard let stated = update.timestamp, stated <= skewedFrom, stated > state.time(at: turn.now),
-                stated != state.timestamp
-            else { return .ignored }
-        }
+        if message.isRepeated, !isNews(update, of: state, at: turn.now) { return .ignored }
         if state.payload == nil { try dataset.checkRoomForLiveTopic(of: state.item) }
         let isNew = beacons.knownObserver(of: state) == nil
         let observer = beacons.observer(of: state)

@@ -54,9 +54,9 @@ extension Hub {
             guard dataset(of: key)?.placesStandAlone != false else { return false }
             try restore(change, at: now)
         case .publication, .subscription, .visit, .circumstance, .held, .placeVisit, .geofence, .geofenceVisit, .liveSubscription,
-            .beaconMonitor, .follower, .accessKey, .checkpoint:
+            .beaconMonitor, .follower, .accessKey, .checkpoint, .deletedDataset:
             try restore(change, at: now)
-        case .dataset, .deletedDataset, .structure, .category, .verification, .pair, .stay, .reply: return false
+        case .dataset, .structure, .category, .verification, .pair, .stay, .reply: return false
         }
         return true
     }

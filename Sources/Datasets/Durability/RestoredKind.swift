@@ -39,7 +39,9 @@ final class RestoredKind: Sendable {
     private static let table: [RestoredKind] = {
         let table: [RestoredKind] = [
             RestoredKind(DatasetRecord.self) { hub, record, _ in hub.restore(record) },
-            RestoredKind(DatasetDeletionRecord.self) { hub, record, how in hub.restore(record, again: how.isAgain) },
+            RestoredKind(
+                DatasetDeletionRecord.self, delete: { hub, key in hub.deletedDatasets[key.text(0)] = nil }
+            ) { hub, record, how in hub.restore(record, again: how.isAgain) },
             RestoredKind(
                 StructureRecord.self, delete: { hub, key in hub.dataset(of: key)?.structure.restoreDeleted(key) }
             ) { hub, record, _ in hub.datasets[record.dataset]?.structure.restore(record) },

@@ -22,12 +22,7 @@ extension LiveBook {
         var timestamp = update.timestamp ?? turn.now
         let isSkewed = timestamp > turn.now + Self.skewMaximumMilliseconds
         if isSkewed { timestamp = turn.now }
-        if message.isRepeated, state.isKnown {
-            // Its source kept it and sends it again: only by its own timestamp can that be newer than what is known.
-            guard update.timestamp != nil, !isSkewed, timestamp > state.time(at: turn.now), timestamp != state.timestamp else {
-                return .ignored
-            }
-        }
+        if message.isRepeated, !isNews(update, of: state, at: turn.now) { return .ignored }
         let current = currentPosition(of: state)
         // What was sent is never late beside what the daemon worked out.
         let newest = max(state.sentTime(at: turn.now), current?.sentTime(at: turn.now) ?? .min)
@@ -41,6 +36,15 @@ extension LiveBook {
         let found = store(update, at: timestamp, for: state, receivedAt: turn.now, &turn)
         reportMove(of: state, update, found: found, at: timestamp, &turn)
         return .accepted
+    }
+
+    /// Whether an update that its source kept and sends again counts: only by its own timestamp can it be newer than what is known. What
+    /// a deleted dataset of the name held counts as cleared at its deletion.
+    func isNews(_ update: LiveUpdate, of state: LiveState, at now: Int64) -> Bool {
+        let deletedAt = shared.deletedDatasets[state.dataset.id]
+        guard state.isKnown || deletedAt != nil else { return true }
+        guard let timestamp = update.timestamp, timestamp <= now + Self.skewMaximumMilliseconds else { return false }
+        return timestamp != state.timestamp && timestamp > max(state.time(at: now), deletedAt ?? .min)
     }
 
     /// Throws `invalid` for a domain that only the daemon publishes.

@@ -195,7 +195,6 @@ extension Hub {
         _ row: RequestRow, _ parameters: JSONObject, _ client: RequestingClient, _ context: ReplyContext, _ turn: inout Turn
     ) throws(WireError) -> Outcome {
         let start = turn.effects.point
-        let deletedAt = deletedDatasets[context.dataset]
         let dataset = try createDataset(context.dataset, &turn)
         do throws(WireError) {
             let outcome = try perform(row, call(dataset, client, parameters, turn), &turn)
@@ -210,7 +209,7 @@ extension Hub {
 
         func undo(_ turn: inout Turn) {
             turn.effects.goBack(to: start)
-            undoCreation(of: dataset, deletedAt: deletedAt)
+            undoCreation(of: dataset)
         }
     }
 

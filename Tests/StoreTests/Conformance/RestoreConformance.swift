@@ -72,6 +72,26 @@ struct RestoreConformance {
         }
     }
 
+    @Test("A deletion of a dataset is remembered when it is put again, until it is forgotten", arguments: Subject.allCases)
+    func deletionIsRemembered(_ subject: Subject) throws {
+        try subject.withStore { store in
+            func put(_ instant: Int64) throws {
+                try store.commit([.put(DatasetRecord(id: "city", createdAt: instant, updatedAt: instant, revision: "1-a"))])
+            }
+            for instant: Int64 in [1, 3] {
+                try put(instant)
+                try store.commit([.deleteDataset(id: "city", at: instant + 1)])
+                #expect(try store.restored().datasets.isEmpty)
+            }
+            try put(5)
+            let restored = try store.restored()
+            #expect(restored.datasets["city"]?.createdAt == 5 && restored.deletedDatasets == ["city": 4])
+            try store.commit([.forgetDeletion(ofDataset: "city")])
+            let later = try store.restored()
+            #expect(later.datasets["city"]?.createdAt == 5 && later.deletedDatasets.isEmpty)
+        }
+    }
+
     @Test("Names that only look equal are two names", arguments: Subject.allCases)
     func namesAreBytes(_ subject: Subject) throws {
         try subject.withStore { store in
