@@ -331,7 +331,8 @@ let package = Package(
         .testTarget(
             name: "MQTTDoorTests",
             dependencies: [
-                "Cluster", "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "SeededRandom", "Wire",
+                "Cluster", "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records",
+                "SeededRandom", "Wire",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

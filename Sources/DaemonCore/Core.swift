@@ -112,8 +112,10 @@ public final class Core {
         hub.receiveAnswered(update, of: dataset, &turn)
     }
 
-    /// A live state that somebody keeps comes back after a crash.
-    public func adopt(_ state: IncomingUpdate) { hub.adopt(state, &turn) }
+    /// A live state that somebody keeps.
+    ///
+    /// - Parameter restores: A crash may have made us forget it; else only what deleted datasets left is cleared.
+    public func adopt(_ state: IncomingUpdate, restores: Bool) { hub.adopt(state, restores: restores, &turn) }
 
     /// What an adapter read of another ecosystem's message.
     ///

@@ -73,7 +73,8 @@ extension Hub {
         // A number beyond our own was given by a life whose last second is lost to us: nothing it says helps.
         let known = number > liveNumber ? 0 : number
         let lacking = liveStates.all.filter { $0.number > known || $0.isPrivate && $0.wasPublicOnce }
-        live.resync.begin(lacking.sorted { $0.number < $1.number }, holding: known)
+        let deleted = deletedDatasetNames.filter { datasets[$0] == nil }
+        live.resync.begin(lacking.sorted { $0.number < $1.number }, holding: known, deleted: deleted)
         liveSubscribers.reopen(since: known)
     }
 

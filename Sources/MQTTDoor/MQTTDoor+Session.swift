@@ -42,7 +42,8 @@ extension MQTTDoor {
         if session.phase == .adopting(id: id) {
             if granted.contains(where: { $0 >= 0x80 }) {
                 core.logger.warning(
-                    "retained live state cannot be read: what was published in the last second before the crash may stay there")
+                    "retained live state cannot be read: what was published in the last second before a crash, or of datasets deleted since, may stay there"
+                )
             }
             letGoOfStaleFilters()
             return
@@ -208,7 +209,7 @@ extension MQTTDoor {
     }
 
     /// What the broker may hold and nobody wants any more.
-    private var unwantedFilters: Set<String> {
+    var unwantedFilters: Set<String> {
         let wanted = wantedFilters().map(\.filter) + (session.isAdopting ? retainedFilters.map(\.filter) : [])
         return session.held.subtracting(wanted).subtracting(session.leaving)
     }

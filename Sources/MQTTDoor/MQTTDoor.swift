@@ -311,7 +311,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         case .other:
             if message.topic.elementsEqual(topics.status.utf8) { return noteStatus(message) }
             guard message.retain, session.isAdopting, let topic = topics.liveState(message.topic) else { return }
-            core.adopt(IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: true))
+            core.adopt(
+                IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: true), restores: mustAdopt)
         }
     }
 

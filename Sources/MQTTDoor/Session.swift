@@ -24,7 +24,7 @@ public struct Session {
     var removals: [Int32: Set<String>] = [:]
     /// An earlier life did not end cleanly: the broker may retain live state that the store lacks.
     var mustAdopt = false
-    /// Retained live state counts as ours.
+    /// Retained live state is read.
     var isAdopting = false
     /// What the retained mark says the broker holds; nil until it came.
     var mark: Int64?

@@ -57,6 +57,63 @@ struct AdoptionTests {
         #expect(harness.hub.liveStates.count == 1)
     }
 
+    @Test(
+        "A broker that came back retained positions of a deleted dataset for good", arguments: [false, true],
+        ["nothing", "restart", "kill"])
+    func deletedDataset(restores: Bool, between: String) {
+        let harness = HubHarness()
+        harness.send("d/-/-/-/-/phone/position", #"{"latitude":1,"longitude":1}"#)
+        harness.send("kept/-/-/-/-/phone/position", #"{"latitude":2,"longitude":2}"#)
+        harness.advance(milliseconds: 12_000)
+        let old = harness.retained
+        #expect(old.keys.contains("geomatch/d/status") && old.keys.contains("live/d/-/-/-/-/phone/position"))
+        _ = harness.request("dataset/delete", client: "admin")
+        harness.settle()
+        switch between {
+        case "restart": harness.restart()
+        case "kill": harness.restart(killed: true)
+        default: break
+        }
+        harness.published.removeAll()
+        for (topic, payload) in old.sorted(by: { $0.key < $1.key }) { harness.adopt(topic, payload, restores: restores) }
+        // Other software's, or another node's.
+        harness.adopt("live/strange/-/-/-/-/phone/position", old["live/d/-/-/-/-/phone/position"] ?? "", restores: restores)
+        harness.reconnect()
+        harness.settle()
+        #expect(harness.payloads("live/d/-/-/-/-/phone/position") == [""])
+        #expect(harness.payloads("geomatch/d/status") == [""])
+        #expect(!harness.published.contains { $0.topic.hasPrefix("live/strange/") })
+        #expect(harness.retained["live/kept/-/-/-/-/phone/position"] == old["live/kept/-/-/-/-/phone/position"])
+        #expect(harness.hub.datasetNames == ["kept"])
+    }
+
+    @Test(
+        "A broker that came back had a device of a deleted dataset stand in the one made again", arguments: [false, true],
+        [false, true])
+    func datasetMadeAgain(restores: Bool, restarts: Bool) throws {
+        let harness = HubHarness()
+        for device in ["old", "both"] { harness.send("d/-/-/-/-/\(device)/position", #"{"latitude":1,"longitude":1}"#) }
+        let old = retained(harness)
+        _ = harness.request("dataset/delete", client: "admin")
+        harness.settle()
+        harness.now += 10
+        for device in ["new", "both"] { harness.send("d/-/-/-/-/\(device)/position", #"{"latitude":2,"longitude":2}"#) }
+        harness.advance(milliseconds: 2000)
+        if restarts { harness.restart() }
+        let new = try #require(harness.retained["live/d/-/-/-/-/new/position"])
+        harness.published.removeAll()
+        for (topic, payload) in old.sorted(by: { $0.key < $1.key }) { harness.adopt(topic, payload, restores: restores) }
+        harness.adopt("live/d/-/-/-/-/new/position", new, restores: restores)
+        harness.settle()
+        #expect(harness.published.map(\.topic) == ["live/d/-/-/-/-/old/position"])
+        #expect(harness.payloads("live/d/-/-/-/-/old/position") == [""])
+        harness.reconnect()
+        harness.settle()
+        #expect(!harness.payloads("geomatch/d/status").contains(""))
+        #expect(harness.refusal("device/get", #"{"id":"old"}"#) == "notFound id")
+        #expect(harness.result("device/get", #"{"id":"both"}"#)?["location"]?["latitude"]?.number == 2)
+    }
+
     @Test("A device has one position after the adoption, too: the newest")
     func onePosition() {
         let harness = HubHarness()

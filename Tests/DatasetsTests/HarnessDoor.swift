@@ -90,11 +90,11 @@ final class HarnessDoor: Door {
         }
     }
 
-    func adopt(_ topic: String, _ payload: String) {
+    func adopt(_ topic: String, _ payload: String, restores: Bool) {
         Array(topic.utf8).withUnsafeBytes { topic in
             Array(payload.utf8).withUnsafeBytes { payload in
                 guard let state = topics.liveState(topic) else { return }
-                core?.adopt(IncomingUpdate(topic: state, payload: payload, isRepeated: true))
+                core?.adopt(IncomingUpdate(topic: state, payload: payload, isRepeated: true), restores: restores)
             }
         }
     }

@@ -157,10 +157,18 @@ final class HubHarness {
 
     func send(_ topic: String, bytes: [UInt8]) { batch([Message(bytes: Array(topic.utf8), bytes)]) }
 
-    /// A live state that the broker retained over a kill.
-    func adopt(_ topic: String, _ payload: String) {
+    /// A live state that the broker retained over a kill, or that it has back where `restores` is false.
+    func adopt(_ topic: String, _ payload: String, restores: Bool = true) {
         core.begin()
-        door.adopt(topic, payload)
+        door.adopt(topic, payload, restores: restores)
+        end()
+    }
+
+    /// The broker comes back, and has live states up to a number.
+    func reconnect(holding number: Int64 = 0) {
+        loseBroker()
+        core.begin()
+        core.doorOpened(holding: number)
         end()
     }
 

@@ -3,6 +3,7 @@ import DaemonCore
 import Datasets
 import Logging
 import MemoryStore
+import Records
 import Synchronization
 import Testing
 
@@ -182,6 +183,25 @@ struct SessionTests {
             #expect(bench.isOwn(own + second))
             #expect(bench.door.session.phase == .online)
             #expect(await bench.door.core.health.firstOnline() == nil)
+        }
+    }
+
+    @Test(
+        "What is read of retained live state: all of it after a kill, else what is left of deleted datasets",
+        arguments: ["", "site/1/"])
+    func retainedFilters(prefix: String) throws {
+        func filters(_ bench: DoorBench, mustAdopt: Bool) -> [String] {
+            bench.door.mustAdopt = mustAdopt
+            return bench.door.retainedFilters.map(\.filter)
+        }
+        let role = ShardRole(shard: 1, createsDatasets: false, isFresh: { true }, route: { _ in }, isComplete: { true })
+        for (bench, isNode) in [(DoorBench(prefix: prefix), false), (DoorBench(prefix: prefix, role: role), true)] {
+            let live = prefix + "live/"
+            bench.door.core.createDatasets(["kept"])
+            #expect(filters(bench, mustAdopt: false) == [])
+            try bench.door.core.hub.restore(.deleteDataset(id: "gone", at: 1), at: 2)
+            #expect(filters(bench, mustAdopt: false) == ["\(live)gone/#"])
+            #expect(filters(bench, mustAdopt: true) == (isNode ? ["\(live)gone/#", "\(live)kept/#"] : ["\(live)#"]))
         }
     }
 

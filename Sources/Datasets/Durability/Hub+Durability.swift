@@ -32,11 +32,6 @@ extension Hub {
         }
     }
 
-    func restore(_ record: DatasetDeletionRecord, again: Bool) {
-        deletedDatasets[record.dataset] = record.at
-        if !again { live.resync.clearStatus(of: record.dataset) }
-    }
-
     /// Ends a restoration: what waits may go out, numbers go on behind the highest one.
     ///
     /// - Parameters:

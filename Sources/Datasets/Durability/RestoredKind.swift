@@ -41,7 +41,7 @@ final class RestoredKind: Sendable {
             RestoredKind(DatasetRecord.self) { hub, record, _ in hub.restore(record) },
             RestoredKind(
                 DatasetDeletionRecord.self, delete: { hub, key in hub.deletedDatasets[key.text(0)] = nil }
-            ) { hub, record, how in hub.restore(record, again: how.isAgain) },
+            ) { hub, record, _ in hub.deletedDatasets[record.dataset] = record.at },
             RestoredKind(
                 StructureRecord.self, delete: { hub, key in hub.dataset(of: key)?.structure.restoreDeleted(key) }
             ) { hub, record, _ in hub.datasets[record.dataset]?.structure.restore(record) },

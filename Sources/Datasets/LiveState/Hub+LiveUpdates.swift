@@ -114,10 +114,15 @@ extension Hub {
             isLate: answered.isLate, isSkewed: answered.isSkewed)
     }
 
-    /// A live state that a door keeps, see ``LiveBook/adopt(_:of:in:_:)``.
-    public func adopt(_ message: IncomingUpdate, _ turn: inout Turn) {
-        guard !message.payload.isEmpty, let topic = try? LiveTopic(encoded: message.topic), let dataset = datasets[topic.dataset]
-        else { return }
+    /// A live state that a door keeps. What a deleted dataset left is cleared, paced.
+    ///
+    /// - Parameter restores: What is missing here comes back from it, see ``LiveBook/adopt(_:of:in:_:)``.
+    public func adopt(_ message: IncomingUpdate, restores: Bool = true, _ turn: inout Turn) {
+        guard !message.payload.isEmpty, let topic = try? LiveTopic(encoded: message.topic) else { return }
+        guard !live.isOfDeleted(message, of: topic, isGone: datasets[topic.dataset] == nil) else {
+            return live.resync.clear(topic.encoded, of: topic.dataset)
+        }
+        guard restores, let dataset = datasets[topic.dataset] else { return }
         if dataset.holdsUpdates { return wait(message, of: topic.encoded, in: dataset.id, isAdopted: true, &turn) }
         live.adopt(message, of: topic, in: dataset, &turn)
     }

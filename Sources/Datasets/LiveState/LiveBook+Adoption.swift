@@ -3,6 +3,18 @@ import Matching
 import Wire
 
 extension LiveBook {
+    /// Whether a live state that somebody keeps is of a dataset that was deleted.
+    ///
+    /// - Parameter isGone: There is none of its name again.
+    func isOfDeleted(_ message: IncomingUpdate, of live: LiveTopic, isGone: Bool) -> Bool {
+        guard let deletedAt = shared.deletedDatasets[live.dataset] else { return false }
+        if isGone { return true }
+        guard states[live.encoded] == nil, case .object(let reported)? = try? JSONValue.parse(message.payload, using: parser),
+            let receivedAt = reported["receivedAt"]?.asInt64
+        else { return false }
+        return receivedAt <= deletedAt
+    }
+
     /// Restores a live state that somebody keeps and that a crash made us forget: live state is written behind, so the store may lack
     /// the last second before a kill, or a whole topic.
     ///

@@ -21,9 +21,12 @@ struct Resync {
     /// - Parameters:
     ///   - states: Those that may be lacking, in order.
     ///   - number: What is held already.
-    mutating func begin(_ states: [LiveState], holding number: Int64) {
+    ///   - deleted: Datasets whose status may be held, in order.
+    mutating func begin(_ states: [LiveState], holding number: Int64, deleted: [String]) {
         self.states = Deque(states)
         held = number
+        clearances.removeAll { $0.topic == nil }
+        clearances.prepend(contentsOf: deleted.map { Clearance(dataset: $0, topic: nil) })
     }
 
     /// These are to be reported again, too.

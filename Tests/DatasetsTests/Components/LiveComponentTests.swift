@@ -125,9 +125,11 @@ struct LiveComponentTests {
     func resync() throws {
         var turn = Turn(at: 0, seed: (1, 2))
         var resync = Resync()
-        resync.begin([try known("d/-/-/-/-/x/co2")], holding: 0)
         resync.clear("e/-/-/-/-/x/co2", of: "e")
         resync.clearStatus(of: "e")
+        // Each connection begins anew: nothing is reported twice.
+        let state = try known("d/-/-/-/-/x/co2")
+        for _ in 0..<2 { resync.begin([state], holding: 0, deleted: ["e"]) }
         #expect(resync.continueClearing(count: 10, states, exists: { _ in false }, &turn) == 2)
         resync.continueStates(count: 10, subscribers, &turn)
         #expect(resync.isSettled && turn.effects.output.items.count == 3)
