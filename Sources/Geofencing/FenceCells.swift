@@ -287,13 +287,16 @@ struct DeviceGrid {
         if after >= 0 { previous[Int(after)] = before }
     }
 
-    /// The devices that may be in a box, in order.
-    func devices(in box: Area.Box) -> [UInt32] {
+    /// The devices that may be in a box; nil where these are more than so many.
+    func devices(in box: Area.Box, atMost limit: Int) -> [UInt32]? {
         var found: [UInt32] = []
         let span = FenceCells.span(of: box, Self.grid)
         if span.columns.count * span.rows.count <= heads.count {
             for row in span.rows {
-                for column in span.columns { collect(heads[FenceCells.key(Self.grid, column, row)] ?? -1, into: &found) }
+                for column in span.columns {
+                    collect(heads[FenceCells.key(Self.grid, column, row)] ?? -1, atMost: limit, into: &found)
+                    if found.count > limit { return nil }
+                }
             }
         } else {
             let turns = 1 << Self.grid
@@ -302,15 +305,16 @@ struct DeviceGrid {
                 guard span.rows.contains(Int(key & 0x1FFF_FFFF)), (column % turns + turns) % turns < span.columns.count else {
                     continue
                 }
-                collect(head, into: &found)
+                collect(head, atMost: limit, into: &found)
+                if found.count > limit { return nil }
             }
         }
-        return found.sorted()
+        return found
     }
 
-    private func collect(_ head: Int32, into found: inout [UInt32]) {
+    private func collect(_ head: Int32, atMost limit: Int, into found: inout [UInt32]) {
         var index = head
-        while index >= 0 {
+        while index >= 0, found.count <= limit {
             found.append(UInt32(index))
             index = nexts[Int(index)]
         }

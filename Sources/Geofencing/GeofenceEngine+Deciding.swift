@@ -5,16 +5,29 @@ extension GeofenceEngine {
     /// Who is near a fence may be inside.
     mutating func admit(to number: Int32, _ area: FenceArea, at now: Int64, into effects: inout [FenceEffect]) {
         guard let core = fences.core(number), core.isEnabled else { return }
-        var found = Set<UInt32>()
-        for box in area.bounds { found.formUnion(grid.devices(in: box)) }
-        if core.accuracy == .possible {
-            for device in fixes.indices where (fixes[device]?.accuracy ?? 0) > 0 { found.insert(UInt32(device)) }
+        guard let found = devices(near: area, core.accuracy) else {
+            mustLookAtAll = true
+            return
         }
         for device in found.sorted() {
             guard let fix = fixes[Int(device)], visit(of: device, in: number) == nil else { continue }
             let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
             tryToEnter(number, device, fix, point, at: max(fix.timestamp, movers[number]?.at ?? .min), now: now, into: &effects)
         }
+    }
+
+    /// Nil where these are too many.
+    private func devices(near area: FenceArea, _ accuracy: FenceRule.Accuracy) -> Set<UInt32>? {
+        var found = Set<UInt32>()
+        for box in area.bounds {
+            guard let devices = grid.devices(in: box, atMost: lookedAtOnce) else { return nil }
+            found.formUnion(devices)
+            if found.count > lookedAtOnce { return nil }
+        }
+        guard accuracy == .possible else { return found }
+        if fixes.count > lookedAtOnce { return nil }
+        for device in fixes.indices where (fixes[device]?.accuracy ?? 0) > 0 { found.insert(UInt32(device)) }
+        return found
     }
 
     /// The fences near a fix, in ``near``; what they are compared by is asked for.

@@ -42,6 +42,27 @@ extension GeofenceEngine {
         grid.place(device, latitude: fix.latitude, longitude: fix.longitude)
     }
 
+    /// A device was shown no fences since it was restored, or not all of them: it has entered those it is inside of.
+    ///
+    /// - Parameter reviewsAll: It has left those that it is not inside of, too; else only where they became others.
+    public mutating func look(at device: UInt32, reviewsAll: Bool = false, now: Int64, into effects: inout [FenceEffect]) {
+        guard let fix = fix(of: device) else { return }
+        let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
+        if reviewsAll || !changed.isEmpty {
+            for visit in visits(of: device) {
+                guard let change = changed[visit.fence] ?? (reviewsAll ? .moved : nil) else { continue }
+                follow(change, visit, of: device, fix, point, into: &effects)
+            }
+        }
+        find(fix)
+        for number in Set(near).sorted() where visit(of: device, in: number) == nil {
+            tryToEnter(number, device, fix, point, at: max(fix.timestamp, movers[number]?.at ?? .min), now: now, into: &effects)
+        }
+    }
+
+    /// All devices were looked at since the last fence about very many became another.
+    public mutating func endLooks() { changed.removeAll() }
+
     /// A fix of a device was accepted.
     public mutating func move(_ device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
         grow(devices: device)

@@ -39,28 +39,53 @@ extension GeofenceEngine {
         into effects: inout [FenceEffect]
     ) {
         restore(number, fence, around: around)
-        let fence = fences[number] ?? fence
+        guard mayLook(number, .rule) else { return }
         for device in members(of: number) {
-            guard let visit = visit(of: device, in: number), let fix = fix(of: device), let identity = devices[Int(device)] else {
-                continue
+            guard let visit = visit(of: device, in: number), let fix = fix(of: device) else { continue }
+            let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
+            follow(.rule, visit, of: device, fix, point, into: &effects)
+        }
+        if let area = fences.area(of: number) { admit(to: number, area, at: now, into: &effects) }
+    }
+
+    /// Whether those inside of a fence that became another can be looked at at once; else all devices are later.
+    private mutating func mayLook(_ number: Int32, _ change: Change) -> Bool {
+        let isCrowded = Int(number) < members.count && members[Int(number)].count > lookedAtOnce
+        guard isCrowded || changed[number] != nil else { return true }
+        // What was not followed yet by all is no less than this.
+        if case .rule? = changed[number] {} else { changed[number] = change }
+        mustLookAtAll = true
+        return false
+    }
+
+    /// What a fence became means for one visit.
+    mutating func follow(
+        _ change: Change, _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, _ point: ECEF,
+        into effects: inout [FenceEffect]
+    ) {
+        let number = visit.fence
+        let at = max(fix.timestamp, movers[number]?.at ?? .min)
+        switch change {
+        case .moved: review(visit, of: device, fix, point, at: at, into: &effects)
+        case .area(let reason):
+            if standing(of: device, in: number) ?? .outside == .outside {
+                end(visit, of: device, at: at, reason, into: &effects)
             }
+        case .rule:
+            guard let fence = fences[number], let identity = devices[Int(device)] else { return }
             let allows = fence.isEnabled && fence.concerns(identity) && fence.centre != device
             var standing = FenceStanding.outside
             if allows, let area = fence.area, isOnFloor(fix, of: number) {
                 standing = fence.rule.standing(of: fix, in: area) { depth(of: number, area) }
             }
-            if standing == .outside {
-                end(visit, of: device, .left, into: &effects)
-            } else {
-                change(device, number) {
-                    $0.outsideSince = nil
-                    $0.dwellsAt = .max
-                }
-                scheduleDwell(of: device, in: number, fix)
-                scheduleSilence(of: device, in: number, fix)
+            if standing == .outside { return end(visit, of: device, .left, into: &effects) }
+            self.change(device, number) {
+                $0.outsideSince = nil
+                $0.dwellsAt = .max
             }
+            scheduleDwell(of: device, in: number, fix)
+            scheduleSilence(of: device, in: number, fix)
         }
-        if let area = fence.area { admit(to: number, area, at: now, into: &effects) }
     }
 
     /// A fence is gone, and its visits with it.
@@ -68,6 +93,7 @@ extension GeofenceEngine {
         for device in members(of: number) {
             if let visit = visit(of: device, in: number) { end(visit, of: device, .deleted, into: &effects) }
         }
+        changed[number] = nil
         forget(number)
     }
 
@@ -83,15 +109,12 @@ extension GeofenceEngine {
         depths[number] = nil
         fences.setArea(of: number, area)
         if let area { show(number, area) }
+        let change = moves ? Change.moved : .area(reason)
+        guard mayLook(number, change) else { return }
         for device in members(of: number) {
             guard let visit = visit(of: device, in: number), let fix = fix(of: device) else { continue }
-            let at = max(fix.timestamp, movers[number]?.at ?? .min)
-            if moves {
-                let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
-                review(visit, of: device, fix, point, at: at, into: &effects)
-            } else if area == nil || standing(of: device, in: number) == .outside {
-                end(visit, of: device, at: at, reason, into: &effects)
-            }
+            let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
+            follow(change, visit, of: device, fix, point, into: &effects)
         }
         if let area { admit(to: number, area, at: now, into: &effects) }
     }

@@ -7,6 +7,8 @@ extension GeofenceEngine {
         while let first = deadlines.min, first.at <= now {
             _ = deadlines.popMin()
             guard let visit = visit(of: first.device, in: first.fence), let fix = fix(of: first.device) else { continue }
+            // With its new rule it gets new deadlines.
+            if case .rule? = changed[first.fence] { continue }
             if first.isSilence {
                 endSilent(visit, of: first.device, fix, now: now, into: &effects)
             } else if visit.dwellsAt <= now {

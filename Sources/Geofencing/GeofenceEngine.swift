@@ -22,8 +22,24 @@ public struct GeofenceEngine {
     var movers: [Int32: Mover] = [:]
     var deadlines = Heap<Deadline>()
     var near: [Int32] = []
+    /// So many devices are looked at, at most, at once because of one fence.
+    public var lookedAtOnce = Int.max
+    /// More were concerned: all devices are to be looked at one after the other, see ``look(at:now:into:)``, and each before it moves or is
+    /// another. The owner takes it back when it begins with that, and says when it has ended, see ``endLooks()``.
+    public var mustLookAtAll = false
+    /// Fences that became others since, and what that means for those inside.
+    var changed: [Int32: Change] = [:]
 
     public init() {}
+
+    enum Change {
+        /// The device in its middle moved: as by a fix of the visitor.
+        case moved
+        /// Another area: who is not inside of it any more leaves.
+        case area(FenceEnd)
+        /// Another rule, too.
+        case rule
+    }
 
     /// A fence that moves with a device.
     struct Mover {
@@ -47,6 +63,7 @@ public struct GeofenceEngine {
     // MARK: Reading
 
     public func fence(_ fence: Int32) -> Fence? { fences[fence] }
+    public func knows(_ device: UInt32) -> Bool { Int(device) < devices.count && devices[Int(device)] != nil }
     public func fix(of device: UInt32) -> FenceFix? { Int(device) < fixes.count ? fixes[Int(device)] : nil }
     public func visits(of device: UInt32) -> [FenceVisit] { Int(device) < visits.count ? visits[Int(device)] : [] }
     public func visit(of device: UInt32, in fence: Int32) -> FenceVisit? { visits(of: device).first { $0.fence == fence } }

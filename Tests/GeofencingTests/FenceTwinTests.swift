@@ -18,6 +18,14 @@ private struct NaiveFences {
     var centres: [Int32: (device: UInt32, radius: Double)] = [:]
     var stays: [Int32: [UInt32: Stay]] = [:]
     var depths: [Int32: Double] = [:]
+    /// Fences that became others since not all devices were looked at.
+    var changed: Set<Int32> = []
+
+    private mutating func isLater(_ fence: Int32, _ defers: Bool) -> Bool {
+        guard defers || changed.contains(fence) else { return false }
+        if stays[fence]?.isEmpty == false { changed.insert(fence) }
+        return true
+    }
 
     func area(of fence: Int32) -> FenceArea? {
         guard let centre = centres[fence] else { return fences[fence]?.area }
@@ -27,10 +35,12 @@ private struct NaiveFences {
     }
 
     /// A fix of one device: all its fences, and those that move with it, are decided.
-    mutating func move(_ device: UInt32, to fix: FenceFix) {
+    ///
+    /// - Parameter defers: Those that move with it are decided later, by ``look(at:_:)``.
+    mutating func move(_ device: UInt32, to fix: FenceFix, defers: Bool = false) {
         fixes[device] = fix
         for fence in fences.keys { decide(fence, device, at: fix.timestamp) }
-        for (fence, centre) in centres where centre.device == device {
+        for (fence, centre) in centres where centre.device == device && !isLater(fence, defers) {
             for other in fixes.keys {
                 decide(fence, other, at: max(fixes[other]?.timestamp ?? 0, fix.timestamp))
             }
@@ -58,25 +68,39 @@ private struct NaiveFences {
         }
     }
 
-    mutating func insert(_ number: Int32, _ fence: Fence, _ centre: (device: UInt32, radius: Double)?) {
+    mutating func insert(
+        _ number: Int32, _ fence: Fence, _ centre: (device: UInt32, radius: Double)?, defers: Bool = false
+    ) {
         fences[number] = fence
         centres[number] = centre
         depths[number] = fence.rule.accuracy == .likely ? fence.area?.depth : nil
         stays[number] = [:]
+        guard !defers else { return }
         let centreAt = centre.flatMap { fixes[$0.device]?.timestamp } ?? .min
         for device in fixes.keys { decide(number, device, at: max(fixes[device]?.timestamp ?? 0, centreAt)) }
+    }
+
+    /// A device that was not shown all fences where it is enters them, and leaves those that became others.
+    mutating func look(at device: UInt32, _ fix: FenceFix) {
+        fixes[device] = fix
+        for fence in fences.keys where stays[fence]?[device] == nil || changed.contains(fence) {
+            if area(of: fence) == nil { stays[fence]?[device] = nil }
+            let at = centres[fence].flatMap { fixes[$0.device]?.timestamp } ?? .min
+            decide(fence, device, at: max(fix.timestamp, at))
+        }
     }
 
     mutating func remove(_ number: Int32) {
         fences[number] = nil
         centres[number] = nil
         stays[number] = nil
+        changed.remove(number)
     }
 
-    mutating func clear(_ device: UInt32) {
+    mutating func clear(_ device: UInt32, defers: Bool = false) {
         fixes[device] = nil
         for fence in fences.keys { stays[fence]?[device] = nil }
-        for (fence, centre) in centres where centre.device == device { stays[fence] = [:] }
+        for (fence, centre) in centres where centre.device == device && !isLater(fence, defers) { stays[fence] = [:] }
     }
 }
 
@@ -123,9 +147,35 @@ struct FenceTwinTests {
             naive.devices[device] = identity
         }
         var now: Int64 = 0
+        /// Devices that the engine is not shown yet, where they are.
+        var unknown: [UInt32: FenceFix] = [:]
+        /// Devices that were not looked at since a fence came, or became another, that may hold too many.
+        var unseen: Set<UInt32> = []
+        var looks = (unknown: 0, unseen: 0)
+        func look(at device: UInt32) {
+            if let fix = unknown.removeValue(forKey: device), let identity = naive.devices[device] {
+                engine.restore(device, identity, fix)
+                engine.look(at: device, now: now, into: &effects)
+                naive.look(at: device, fix)
+                looks.unknown += 1
+            } else if unseen.remove(device) != nil, let fix = naive.fixes[device] {
+                engine.look(at: device, now: now, into: &effects)
+                naive.look(at: device, fix)
+                looks.unseen += 1
+                if unseen.isEmpty {
+                    engine.endLooks()
+                    naive.changed = []
+                }
+            }
+        }
         for step in 0..<3000 {
             now += Int64(random.below(20_000))
             effects.removeAll()
+            if random.chance(5), let next = unknown.keys.min() { look(at: next) }
+            if random.chance(40), let next = unseen.min() { look(at: next) }
+            // At none, or at all.
+            let defers = random.chance(20)
+            engine.lookedAtOnce = defers ? 0 : .max
             switch random.below(100) {
             case 0..<6:
                 let number = Int32(random.below(30))
@@ -137,6 +187,7 @@ struct FenceTwinTests {
                         accuracy: random.pick(FenceRule.Accuracy.allCases), exitMargin: random.pick([0.0, 10, 200]))
                     let centre: (device: UInt32, radius: Double)? =
                         random.chance(25) ? (device: UInt32(random.below(24)), radius: random.pick([50.0, 800])) : nil
+                    if let centre { look(at: centre.device) }
                     let town = random.pick(Self.towns)
                     let area = centre == nil ? try Self.area(&random, town) : nil
                     let fence = Fence(
@@ -144,21 +195,31 @@ struct FenceTwinTests {
                         isEnabled: random.chance(95), owner: random.pick(["a", "b"]),
                         devices: random.pick([[], [], ["d1*"], ["g", "d3"]]))
                     engine.insert(number, fence, around: centre, at: now, into: &effects)
-                    naive.insert(number, fence, centre)
+                    naive.insert(number, fence, centre, defers: defers)
                 }
             case 6..<9:
                 let device = UInt32(random.below(24))
+                look(at: device)
                 engine.clear(device, at: now, into: &effects)
-                naive.clear(device)
+                naive.clear(device, defers: defers)
+                guard !naive.centres.values.contains(where: { $0.device == device }) else { break }
+                let (latitude, longitude) = Self.place(&random, Self.towns[Int(device) % 3], 0.01)
+                unknown[device] = FenceFix(
+                    latitude: latitude, longitude: longitude, accuracy: random.pick([0.0, 30, 400]), timestamp: now, heardAt: now)
             default:
                 let device = UInt32(random.below(24))
+                look(at: device)
                 let spread = random.pick([0.001, 0.01, 0.3])
                 let (latitude, longitude) = Self.place(&random, Self.towns[Int(device) % 3], spread)
                 let fix = FenceFix(
                     latitude: latitude, longitude: longitude, accuracy: random.pick([0.0, 5, 30, 90, 400, 5000]), timestamp: now,
                     heardAt: now)
                 engine.move(device, to: fix, into: &effects)
-                naive.move(device, to: fix)
+                naive.move(device, to: fix, defers: defers)
+            }
+            if engine.mustLookAtAll {
+                engine.mustLookAtAll = false
+                unseen = Set(naive.fixes.keys)
             }
             for effect in effects {
                 switch effect {
@@ -178,6 +239,7 @@ struct FenceTwinTests {
                 }
             }
         }
+        #expect(looks.unknown > 20 && looks.unseen > 20)
     }
 
     @Test("Walks in small steps among polygons, their edges and their holes leave the same devices inside")

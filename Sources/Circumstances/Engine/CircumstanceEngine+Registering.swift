@@ -124,7 +124,7 @@ extension CircumstanceEngine {
         epoch &+= 1
         active.epoch = epoch
         active.isSilent = isSilent
-        guard let devices = devices(concerning: active, in: world) else {
+        guard !isLearning, let devices = devices(concerning: active, in: world) else {
             sweeping.append(circumstance.index)
             return sweepAll()
         }
@@ -140,7 +140,7 @@ extension CircumstanceEngine {
         into effects: inout [CircumstanceEffect]
     ) {
         guard let entry = entry(circumstance), entry.program.usesVisits else { return }
-        guard tracks.count <= Self.turnMax else { return sweepAll() }
+        guard !isLearning, tracks.count <= Self.turnMax else { return sweepAll() }
         for device in tracks.indices { review(UInt32(device), at: instant, in: world, into: &effects) }
     }
 
@@ -193,15 +193,32 @@ extension CircumstanceEngine {
         forEachOwner(naming: place, in: world) { predicate, owner in named.hide(predicate, from: owner) }
     }
 
-    /// After a place changed: the circumstances that name it find it where it is.
+    /// After a place changed: the circumstances that name it find it where it is. Very many do so one after the other, with
+    /// ``advance(to:atMost:in:into:)``, and earlier those of a device that is looked at.
     func showNamed(_ place: UInt32, in world: some CircumstanceWorld) {
         forEachOwner(naming: place, in: world) { predicate, owner in
             named.show(predicate, self.place(named: predicate, in: world), to: owner)
         }
     }
 
+    /// Has an owner find the places that changed while very many named them.
+    func refreshNamed(of owner: UInt32, in world: some CircumstanceWorld) {
+        for predicate in named.outdated.keys { named.refresh(predicate, place(named: predicate, in: world), to: owner) }
+    }
+
+    /// The same for so many of those that name one of them.
+    func refreshNamed(atMost limit: Int, in world: some CircumstanceWorld) {
+        guard let predicate = named.outdated.keys.min() else { return }
+        let found = place(named: predicate, in: world)
+        for _ in 0..<max(limit, 1) {
+            guard let namer = named.popOutdated(predicate) else { return named.refresh(predicate, found, to: 0) }
+            if let owner = actives[Int(namer.active)]?.owner { named.refresh(predicate, found, to: owner) }
+        }
+    }
+
     private func forEachOwner(naming place: UInt32, in world: some CircumstanceWorld, _ body: (UInt32, UInt32) -> Void) {
         guard !areNamedPlacesStale, let predicate = memory.predicates.number(.place, world.facts(of: place).id) else { return }
+        guard named.namerCount(of: predicate) <= namersAtOnce else { return named.noteOutdated(predicate) }
         let owners = Set(named.namers(of: predicate, 0).compactMap { actives[Int($0.active)]?.owner })
         for owner in [0] + owners { body(predicate, owner) }
     }
@@ -274,6 +291,7 @@ extension CircumstanceEngine {
     /// Until the sweep comes to a device, no fix of it is taken in unseen.
     func sweepAll() {
         epoch &+= 1
-        sweepRemaining = tracks.count
+        // While devices become known there may be none as yet.
+        sweepRemaining = isLearning ? max(1, tracks.count) : tracks.count
     }
 }

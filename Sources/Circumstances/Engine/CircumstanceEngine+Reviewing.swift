@@ -18,6 +18,7 @@ extension CircumstanceEngine {
         if areNamedPlacesStale { findNamedPlaces(in: world) }
         // It began while nothing asked how long it lasts.
         if uses.dwelling > 0, !tracks[index].isStayKept { keepStay(of: device, into: &effects) }
+        if !named.outdated.isEmpty { refreshNamed(of: tracks[index].owner, in: world) }
         var region = SafeRegion(slack: Self.safeMax)
         updateVisits(of: device, isMove: isMove, &region, in: world, into: &effects)
         var situation = situation(of: device, at: instant)

@@ -4,13 +4,19 @@ import HeapModule
 
 extension CircumstanceEngine {
     /// When ``advance(to:in:into:)`` is wanted next; nil for never. A time that has passed means: as soon as nothing else waits.
-    public var nextDue: Int64? { sweepRemaining > 0 ? latest : due.min?.due }
+    public var nextDue: Int64? {
+        !isLearning && sweepRemaining > 0 || !named.outdated.isEmpty ? latest : due.min?.due
+    }
 
-    /// Evaluates what is due, at most some thousand devices in one turn: while ``nextDue`` is not later, call again.
-    public func advance(to instant: Int64, in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]) {
+    /// Evaluates what is due, at most so many devices in one turn: while ``nextDue`` is not later, call again.
+    public func advance(
+        to instant: Int64, atMost limit: Int = turnMax, in world: some CircumstanceWorld,
+        into effects: inout [CircumstanceEffect]
+    ) {
         latest = max(latest, instant)
+        if !named.outdated.isEmpty { refreshNamed(atMost: limit, in: world) }
         var turns = 0
-        while turns < Self.turnMax, let first = due.min, first.due <= instant {
+        while turns < limit, let first = due.min, first.due <= instant {
             due.removeMin()
             let device = first.device
             guard Int(device) < tracks.count, tracks[Int(device)].queued == first.due else { continue }
@@ -25,13 +31,13 @@ extension CircumstanceEngine {
                 tracks[Int(device)].queued = next
             }
         }
-        sweep(at: instant, atMost: Self.turnMax - turns, in: world, into: &effects)
+        sweep(at: instant, atMost: limit - turns, in: world, into: &effects)
     }
 
     private func sweep(
         at instant: Int64, atMost limit: Int, in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
     ) {
-        guard sweepRemaining > 0 else { return }
+        guard sweepRemaining > 0, !isLearning else { return }
         for _ in 0..<min(max(limit, 1), sweepRemaining) {
             if sweepNext >= tracks.count { sweepNext = 0 }
             review(UInt32(sweepNext), isMove: false, at: instant, in: world, into: &effects)

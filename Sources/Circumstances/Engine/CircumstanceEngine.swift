@@ -48,6 +48,8 @@ public final class CircumstanceEngine {
     var interests = [Interest()]
     var tiles = PlaceTiles()
     var named = NamedPlaces()
+    /// So many circumstances find a changed place at once that they name; where there are more, all do so later.
+    var namersAtOnce = 16
     /// The places that are named are to be found anew.
     var areNamedPlacesStale = false
 
@@ -70,6 +72,10 @@ public final class CircumstanceEngine {
     var sweepNext = 0
     var sweepRemaining = 0
     var sweeping: [UInt32] = []
+    /// The owner is still making devices known that were there before: circumstances that come meanwhile are shown to all behind that.
+    public var isLearning = false {
+        didSet { if oldValue, !isLearning, sweepRemaining > 0 { sweepAll() } }
+    }
     var latest = Int64.min
 
     // Kept between evaluations, so that nothing is allocated.
@@ -93,7 +99,7 @@ public final class CircumstanceEngine {
     /// How much farther than needed places are looked for where visits are asked for, metres, so that a step does not ask again.
     static let visitForesight = 100.0
     /// Devices evaluated at once; more are taken in turns by ``advance(to:in:into:)``.
-    static let turnMax = 2048
+    public static let turnMax = 512
     static let stayMilliseconds: Int64 = 180_000
     static let stayRadius = 50.0
     /// Places to which a stay is remembered where nobody asks.

@@ -1,7 +1,7 @@
 import Geodesy
 
 /// A place that circumstances of one owner, or of all, name by its id.
-struct NamedPlace: BitwiseCopyable {
+struct NamedPlace: BitwiseCopyable, Equatable {
     /// Or the middle of the outline.
     let point: GridPoint
     /// Complemented: it has an outline.

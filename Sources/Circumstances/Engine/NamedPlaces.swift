@@ -29,6 +29,11 @@ struct NamedPlaces {
             }
             return true
         }
+
+        func place(_ found: Found, _ predicate: UInt32) -> NamedPlace {
+            NamedPlace(
+                found.place, found.extent, reach: reach, others.isEmpty ? .one(first) : .several(predicate: predicate))
+        }
     }
 
     /// By owner and predicate of the id. Owner 0 is for devices that nobody owns, which all circumstances see.
@@ -46,6 +51,27 @@ struct NamedPlaces {
     func grid(of owner: UInt32) -> NamedPlaceGrid? { Int(owner) < grids.count ? grids[Int(owner)] : nil }
 
     private static func key(_ owner: UInt32, _ predicate: UInt32) -> UInt64 { UInt64(owner) << 32 | UInt64(predicate) }
+
+    /// Ids whose places changed while very many name them, and how many of these were not looked at since: what is shown to their owners may
+    /// be what was before.
+    private(set) var outdated: [UInt32: Int] = [:]
+
+    mutating func noteOutdated(_ predicate: UInt32) { outdated[predicate] = namerCount(of: predicate) }
+
+    /// How many name an id, of all owners.
+    func namerCount(of predicate: UInt32) -> Int { entries[Self.key(0, predicate)].map { $0.others.count + 1 } ?? 0 }
+
+    /// The next one to be looked at that names an outdated id, from the last to the first: the number of none rises. Nil behind the first,
+    /// and all are right.
+    mutating func popOutdated(_ predicate: UInt32) -> Namer? {
+        guard let entry = entries[Self.key(0, predicate)], let rest = outdated[predicate], rest > 0 else {
+            outdated[predicate] = nil
+            return nil
+        }
+        let index = min(rest, entry.others.count + 1) - 1
+        outdated[predicate] = index
+        return index == 0 ? entry.first : entry.others[index - 1]
+    }
 
     /// Those of an owner that name an id.
     func namers(of predicate: UInt32, _ owner: UInt32) -> [Namer] {
@@ -84,14 +110,20 @@ struct NamedPlaces {
     mutating func show(_ predicate: UInt32, _ found: Found?, to owner: UInt32) {
         let key = Self.key(owner, predicate)
         guard let found, let entry = entries[key], entry.shown == nil else { return }
-        let place = NamedPlace(
-            found.place, found.extent, reach: entry.reach,
-            entry.others.isEmpty ? .one(entry.first) : .several(predicate: predicate))
+        let place = entry.place(found, predicate)
         entries[key]?.shown = place
         while grids.count <= Int(owner) { grids.append(nil) }
         let grid = grids[Int(owner)] ?? NamedPlaceGrid()
         grids[Int(owner)] = grid
         grid.insert(place)
+    }
+
+    /// A place is shown as it is by now, if it is not already.
+    mutating func refresh(_ predicate: UInt32, _ found: Found?, to owner: UInt32) {
+        guard let entry = entries[Self.key(owner, predicate)] else { return }
+        if let shown = entry.shown, let found, shown == entry.place(found, predicate) { return }
+        hide(predicate, from: owner)
+        show(predicate, found, to: owner)
     }
 
     mutating func hide(_ predicate: UInt32, from owner: UInt32) {
@@ -105,6 +137,7 @@ struct NamedPlaces {
     }
 
     mutating func hideAll() {
+        outdated.removeAll()
         grids.removeAll()
         for key in entries.keys { entries[key]?.shown = nil }
     }
