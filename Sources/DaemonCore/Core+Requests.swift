@@ -62,19 +62,21 @@ extension Core {
 
     private static let sliceMaximum = 1000
 
-    /// Goes on with reads of very many objects, at least one portion, until an instant of the monotonic clock.
+    /// Goes on with reads of very many objects, and with what requests about them bring about, at least one portion, until an instant of
+    /// the monotonic clock.
     ///
     /// - Returns: Whether some can go on at once.
     func search(until end: Int64) -> Bool {
+        let mayChange = (log?.backlog ?? 0) < Self.backlogMaximum
         for _ in 0..<Self.sliceMaximum {
             let start = clock.monotonic()
-            guard let queue = hub.continueSearching(&turn) else { return false }
+            guard let queue = hub.continueSearching(&turn, mayChange: mayChange) else { return false }
             let now = clock.monotonic()
             noteReplies(at: now)
             queues.used(now - start, by: queue)
             if now >= end { break }
         }
-        return hub.isSearching
+        return hub.isSearching || mayChange && hub.isUnfinished
     }
 
     private func handle(_ envelope: Envelope, at start: Int64) {

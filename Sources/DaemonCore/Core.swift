@@ -258,7 +258,7 @@ public final class Core {
     }
 
     private static let statesPerPortion = 200
-    private static let backlogMaximum = 400
+    static let backlogMaximum = 400
 
     /// Makes durable at once what became of deliveries.
     public func recordDeliveries() {

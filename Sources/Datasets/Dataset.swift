@@ -144,8 +144,16 @@ final class Dataset {
         return device
     }
 
+    /// A device is about to change: engines that do not know it yet are shown it as it was.
+    @inline(__always)
+    func enrol(_ device: Device) {
+        if geofences.enrolment != nil { geofences.enrol(device) }
+        if circumstances.enrolment != nil { circumstances.enrol(device) }
+    }
+
     /// A device has another record from now on.
     func change(_ device: Device, to record: DeviceRecord) {
+        enrol(device)
         beacons.change(device.record, to: record)
         devices.change(device, to: record)
     }

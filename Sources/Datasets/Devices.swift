@@ -37,6 +37,9 @@ final class Devices {
     /// In the order of their references.
     var all: some Sequence<Device> { byReference.lazy.compactMap { $0 } }
 
+    /// Behind the references of all.
+    var referenceEnd: UInt32 { UInt32(truncatingIfNeeded: byReference.count) }
+
     subscript(id: String) -> Device? { byID[id] }
 
     subscript(reference: UInt32) -> Device? { Int(reference) < byReference.count ? byReference[Int(reference)] : nil }

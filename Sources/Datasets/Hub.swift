@@ -47,6 +47,8 @@ public final class Hub {
     var waiting: WaitingInputs
     /// Reads that go through very many objects, the next first.
     var searches = Deque<PendingSearch>()
+    /// It is rather the turn of what ``continueWork(_:)`` does than of a search.
+    var isWorkNext = false
     /// How many pushes wait for what the store knows of their documents.
     var pushesWaiting = 0
     /// How many messages wait at the doors: where they are many, live subscribers get the newest only.

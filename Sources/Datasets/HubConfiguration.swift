@@ -104,6 +104,8 @@ public enum LiveReach: Sendable {
 
 /// The maxima of the contract, each refused as `limit` beyond.
 public struct HubLimits: Sendable {
+    /// What a portion of long work may cost before others have their turn: about a millisecond of one core.
+    var portion = Hub.searchEffort
     public var datasets = 10_000
     /// For each dataset.
     public var liveTopics = 1_000_000

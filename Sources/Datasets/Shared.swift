@@ -24,6 +24,8 @@ final class Shared {
     /// When datasets were last deleted, for thirty days, whether or not they exist again. A repeated update neither creates one of them
     /// nor brings back what it held.
     var deletedDatasets: [String: Int64] = [:]
+    /// Where work goes on in portions, see ``Hub/continueWork(_:)``.
+    var unfinished = UnfinishedDatasets()
     /// Of ``EvaluationBudget``, as last seen.
     var exceededCount = EvaluationBudget.exceededCount
 

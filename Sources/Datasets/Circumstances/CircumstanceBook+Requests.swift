@@ -72,6 +72,7 @@ extension CircumstanceBook {
     func evaluate(_ call: Call) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
         let device = try call.device()
+        enrol(device)
         let debug = try call.parameters.optionalBool("debug") ?? false
         var writer = JSONWriter()
         writer.beginObject()
@@ -86,6 +87,7 @@ extension CircumstanceBook {
 
     func evaluateAll(_ call: Call) throws(WireError) -> [UInt8] {
         let device = try call.device()
+        enrol(device)
         let page = try Page(call.parameters)
         let onDemand = visibleCircumstances(call).filter { $0.record.trigger == nil && $0.record.isEnabled }
         return page.encode("results", sorting: onDemand, id: \.record.id) { circumstance in

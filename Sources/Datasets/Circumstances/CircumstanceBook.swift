@@ -15,6 +15,8 @@ final class CircumstanceBook {
     let account: MatchAccount
     /// The engine knows the devices: it does from the first circumstance or place on.
     private(set) var isActive = false
+    /// Those it does not know yet; nil: it knows all.
+    private(set) var enrolment: Enrolment?
     /// Its dataset was restored, and nothing is evaluated before all of it is back.
     private(set) var isRestoring = false
     private var circumstances = ByteKeyed<Circumstance>()
@@ -30,8 +32,8 @@ final class CircumstanceBook {
 
     /// Beyond, all devices whose circumstances ask for live data are evaluated when any changes.
     private static let askedTopicsMax = 1_000_000
-    /// Some thousand devices in a turn: what is left has to wait for the next tick.
-    private static let stepsPerTurn = 8
+    /// Devices of which time brings something about, before others have their turn.
+    private static let reviewsPerTurn = 128
 
     init(
         _ dataset: String, _ devices: Devices, _ places: PlaceBook, _ structure: StructureBook, _ account: MatchAccount,
@@ -58,8 +60,59 @@ final class CircumstanceBook {
 
     func count(of client: String) -> Int { counts[client] ?? 0 }
 
-    /// Lets the engine know the devices, from the first circumstance or place on: a dataset without them pays nothing.
+    /// Lets the engine know the devices, from the first circumstance or place on: a dataset without them pays nothing. Very many are shown
+    /// to it in portions, and each before anything becomes of it.
     func activate(at now: Int64) {
+        guard !isActive else { return }
+        guard devices.count * Self.enrolmentEffort > shared.limits.portion else { return activateAtOnce(at: now) }
+        isActive = true
+        enrolment = Enrolment(of: devices, at: now)
+        engine.isLearning = true
+        shared.unfinished.append(dataset)
+    }
+
+    /// Shows the engine a device that it may not know yet.
+    func enrol(_ device: Device) {
+        if enrolment?.enrol(device.reference.index) == true { show(device) }
+    }
+
+    private func show(_ device: Device) {
+        guard let startedAt = enrolment?.startedAt else { return }
+        engine.restoreDevice(device.reference.index, device.identity)
+        guard let (fix, heardAt) = fix(of: device, at: startedAt) else { return }
+        engine.restore(device.reference.index, at: fix, heardAt: heardAt, stay: nil)
+    }
+
+    /// A portion of what is left to be done: of devices to be shown, and of those to be evaluated.
+    ///
+    /// - Returns: Whether nothing is left.
+    func goOn(_ portion: Int, _ turn: inout Turn) -> Bool {
+        guard isActive, !isRestoring else { return true }
+        var effort = portion
+        while enrolment != nil, effort > 0 {
+            guard let number = enrolment?.popNext() else {
+                enrolment = nil
+                engine.isLearning = false
+                break
+            }
+            effort -= Self.enrolmentEffort
+            if let device = devices[number] { show(device) }
+        }
+        while effort > 0, let due = engine.nextDue, due <= turn.now {
+            engine.advance(to: turn.now, atMost: Self.reviewsAtOnce, in: world, into: &effects)
+            effort -= Self.reviewsAtOnce * Self.reviewEffort + effects.count * Self.effectEffort
+            handleEffects(&turn)
+        }
+        return enrolment == nil && engine.nextDue.map { $0 > turn.now } ?? true
+    }
+
+    /// In the unit of ``HubLimits/portion``, as measured.
+    private static let enrolmentEffort = 8
+    private static let reviewEffort = 4
+    private static let effectEffort = 15
+    private static let reviewsAtOnce = 16
+
+    private func activateAtOnce(at now: Int64) {
         guard !isActive else { return }
         isActive = true
         for device in devices.all {
@@ -136,6 +189,7 @@ final class CircumstanceBook {
 
     /// A device exists from now on.
     func insert(_ device: Device) {
+        _ = enrolment?.enrol(device.reference.index)
         if isActive { engine.restoreDevice(device.reference.index, device.identity) }
     }
 
@@ -205,14 +259,12 @@ final class CircumstanceBook {
         if isActive { engine.worldDidChange() }
     }
 
-    /// What time alone brings about.
+    /// What time alone brings about, so much in a turn; ``goOn(_:_:)`` goes on with the rest.
     func advance(_ turn: inout Turn) {
-        guard isActive, !isRestoring else { return }
-        for _ in 0..<Self.stepsPerTurn {
-            guard let due = engine.nextDue, due <= turn.now else { return }
-            engine.advance(to: turn.now, in: world, into: &effects)
-            handleEffects(&turn)
-        }
+        guard isActive, !isRestoring, let due = engine.nextDue, due <= turn.now else { return }
+        engine.advance(to: turn.now, atMost: Self.reviewsPerTurn, in: world, into: &effects)
+        handleEffects(&turn)
+        if let due = engine.nextDue, due <= turn.now { shared.unfinished.append(dataset) }
     }
 
     // MARK: Live data
@@ -279,7 +331,7 @@ final class CircumstanceBook {
 
     /// - Throws: Where the record is not what this program wrote.
     func restore(_ record: CircumstanceRecord, at now: Int64) throws(WireError) {
-        activate(at: now)
+        activateAtOnce(at: now)
         if let known = circumstances[record.id] { unregister(known) }
         let expression = try CircumstanceExpression(checking: record.expression)
         let reference = engine.restore(record.rule(expression), isEnabled: record.isEnabled, in: world)
@@ -298,7 +350,7 @@ final class CircumstanceBook {
     }
 
     func restore(_ record: PlaceVisitRecord, at now: Int64) {
-        activate(at: now)
+        activateAtOnce(at: now)
         if let device = devices[record.deviceID] { engine.restoreVisit(record.visits, of: device.reference.index) }
     }
 
@@ -317,7 +369,7 @@ final class CircumstanceBook {
     /// Everything is back: devices are where they are, and what became true or false meanwhile is reported.
     func resume(at now: Int64) {
         isRestoring = false
-        if places.table.count > 0 { activate(at: now) }
+        if places.table.count > 0 { activateAtOnce(at: now) }
         guard isActive else { return }
         for device in devices.all {
             guard let (fix, heardAt) = fix(of: device, at: now) else { continue }

@@ -157,7 +157,7 @@ extension LiveBook {
         let now = turn.now
         turn.now = since.from ?? now
         dataset.resume(&turn)
-        dataset.geofences.resume(in: dataset, &turn)
+        dataset.geofences.resume(in: dataset, moved: Set(since.moves.map { ByteKey($0.state.itemID) }), &turn)
         for move in since.moves {
             turn.now = move.now
             repeatMove(move, &turn)

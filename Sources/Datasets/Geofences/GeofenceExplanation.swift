@@ -10,6 +10,7 @@ extension Geofences {
         let geofence = try geofence(call)
         let device = try call.device()
         let number = device.reference.index
+        enrol(device)
         let visit = engine.visit(of: number, in: geofence.number)
         let fix = engine.fix(of: number)
         var checks: [Explanation.Check] = []

@@ -7,14 +7,77 @@ import Wire
 // What the geofences of a dataset are shown, and what comes of it.
 
 extension Geofences {
-    /// Lets the engine know the devices, from the first geofence on.
+    /// Lets the engine know the devices, from the first geofence on. Very many are shown to it in portions: each has entered where it is
+    /// inside as it is shown, which is before anything becomes of it.
     func activate(at now: Int64) {
+        guard !isActive else { return }
+        guard devices.count * Self.enrolmentEffort > shared.limits.portion else { return activateAtOnce(at: now) }
+        isActive = true
+        enrolAll(at: now)
+    }
+
+    /// Has all devices shown to the engine, or looked at, in portions.
+    private func enrolAll(at now: Int64) {
+        enrolment = Enrolment(of: devices, at: now, behind: enrolment)
+        shared.unfinished.append(dataset)
+    }
+
+    private func activateAtOnce(at now: Int64) {
         guard !isActive else { return }
         isActive = true
         for device in devices.all {
             engine.restore(device.reference.index, device.fenceIdentity, fix(of: device, at: now))
         }
     }
+
+    /// Shows the engine a device that it may not know yet, or may not have looked at for all geofences.
+    func enrol(_ device: Device) {
+        if enrolment?.enrol(device.reference.index) == true { show(device) }
+    }
+
+    private func show(_ device: Device) {
+        guard let startedAt = enrolment?.startedAt else { return }
+        let number = device.reference.index
+        if !engine.knows(number) { engine.restore(number, device.fenceIdentity, fix(of: device, at: startedAt)) }
+        engine.look(at: number, now: startedAt, into: &effects)
+        queueEffects()
+    }
+
+    /// Shows the engine more of the devices.
+    ///
+    /// - Returns: Whether it knows all.
+    func enrolMore(_ effort: inout Int) -> Bool {
+        while enrolment != nil, effort > 0 {
+            guard let number = enrolment?.popNext() else {
+                enrolment = nil
+                engine.endLooks()
+                break
+            }
+            effort -= Self.enrolmentEffort
+            if let device = devices[number] { show(device) }
+        }
+        return enrolment == nil
+    }
+
+    /// A portion of what is left to be done: of devices to be shown, and of effects to be reported.
+    ///
+    /// - Returns: Whether nothing is left.
+    func goOn(_ portion: Int, _ turn: inout Turn) -> Bool {
+        guard isActive, !isRestoring else { return true }
+        var effort = portion
+        queueEffects()
+        if !backlog.isEmpty {
+            let count = min(backlog.count, 1 + effort / Self.effectEffort)
+            effort -= count * Self.effectEffort
+            report(atMost: count, &turn)
+        }
+        _ = enrolMore(&effort)
+        return enrolment == nil && backlog.isEmpty
+    }
+
+    /// In the unit of ``HubLimits/portion``, as measured.
+    private static let enrolmentEffort = 8
+    private static let effectEffort = 20
 
     /// Where a device is, as its live state has it.
     private func fix(of device: Device, at now: Int64) -> FenceFix? {
@@ -34,7 +97,7 @@ extension Geofences {
             let fix = FenceFix(update, at: min(timestamp, turn.now), heardAt: turn.now, floor: floor)
         else { return }
         engine.move(device.reference.index, to: fix, into: &effects)
-        if !effects.isEmpty { handleEffects(&turn) }
+        if !effects.isEmpty || engine.mustLookAtAll { handleEffects(&turn) }
         if let followed = device.presenceOf, followed !== device.positionTopic { publishPresence(of: device, &turn) }
     }
 
@@ -59,6 +122,7 @@ extension Geofences {
     /// A device is about to be deleted.
     func endVisits(of device: Device, _ turn: inout Turn) {
         guard isActive else { return }
+        enrol(device)
         engine.remove(device.reference.index, at: turn.now, into: &effects)
         handleEffects(&turn)
         for follower in following(device: device.record.id) {
@@ -112,13 +176,22 @@ extension Geofences {
 
     // MARK: Effects
 
-    /// Sends what the engine reports, so much in a turn; ticks go on with the rest.
-    func handleEffects(_ turn: inout Turn) {
+    /// Sends what the engine reports, so much in a turn; ``goOn(_:_:)`` goes on with the rest.
+    func handleEffects(atMost limit: Int = effectsPerTurn, _ turn: inout Turn) {
+        if engine.mustLookAtAll {
+            engine.mustLookAtAll = false
+            enrolAll(at: turn.now)
+        }
         queueEffects()
+        report(atMost: limit, &turn)
+        if !backlog.isEmpty { shared.unfinished.append(dataset) }
+    }
+
+    private func report(atMost count: Int, _ turn: inout Turn) {
         guard !backlog.isEmpty else { return }
         var touched: [Device] = []
         var seen: Set<ObjectIdentifier> = []
-        for _ in 0..<Self.effectsPerTurn {
+        for _ in 0..<count {
             guard let (effect, geofence, device) = nextEffect() else { break }
             handle(effect, geofence, device, &turn)
             if seen.insert(ObjectIdentifier(device)).inserted { touched.append(device) }
@@ -130,7 +203,9 @@ extension Geofences {
         }
     }
 
-    private static let effectsPerTurn = 2000
+    static let effectsPerTurn = 200
+    /// With the geofence that they are of: a crash before the rest would lose them.
+    static let endsPerTurn = 1000
 
     private func handle(_ effect: FenceEffect, _ geofence: Geofence, _ device: Device, _ turn: inout Turn) {
         let id = turn.newID()
@@ -198,13 +273,20 @@ extension Geofences {
 
     /// Everything is back: devices are where they are, visits go on, and presence says so.
     ///
-    /// - Parameter owner: The dataset that these are of: it has the live states.
-    func resume(in owner: Dataset, _ turn: inout Turn) {
+    /// - Parameters:
+    ///   - owner: The dataset that these are of: it has the live states.
+    ///   - moved: The ids of devices of which it is shown next how they moved.
+    func resume(in owner: Dataset, moved: Set<ByteKey> = [], _ turn: inout Turn) {
         isRestoring = false
         // Presence that is retained follows its devices, also after the last geofence was deleted.
         if !isEmpty || owner.activeDomains[KnownDomain.presence.rawValue] != nil {
-            activate(at: turn.now)
+            activateAtOnce(at: turn.now)
             engine.resume(at: turn.now)
+            // Of those that a request about a geofence had enter or leave, some may not have been reported before the end.
+            for device in devices.all where moved.isEmpty || !moved.contains(ByteKey(device.record.id)) {
+                engine.look(at: device.reference.index, reviewsAll: true, now: turn.now, into: &effects)
+            }
+            handleEffects(&turn)
         }
         resumePresence(in: owner, &turn)
     }
@@ -217,6 +299,7 @@ extension Geofences {
         fence.area = resolved.area
         fence.floor = resolved.floor
         guard case .around(let id, let radius) = geofence.area, let device = devices[id] else { return (fence, nil) }
+        enrol(device)
         return (fence, (device.reference.index, radius))
     }
 

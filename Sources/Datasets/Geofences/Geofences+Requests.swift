@@ -75,7 +75,7 @@ extension Geofences {
     /// Ends the visits of a geofence, and deletes it.
     func remove(_ geofence: Geofence, _ turn: inout Turn) {
         engine.remove(geofence.number, into: &effects)
-        handleEffects(&turn)
+        handleEffects(atMost: Self.endsPerTurn, &turn)
         forget(geofence)
         turn.keep(.deleteGeofence(dataset: dataset, path: geofence.record.path))
     }
@@ -91,20 +91,23 @@ extension Geofences {
     func listInside(_ call: Call) throws(WireError) -> any Search {
         let geofence = try geofence(call)
         let page = try Page(call.parameters)
-        return PageSearch(
-            page, of: engine.unorderedMembers(of: geofence.number), key: { self.devices[$0]?.record.id },
-            encode: { found, isCut in
-                page.encode("devices", found, id: \.key.text, isCut: isCut) { entry in
-                    // It may have left, or the geofence gone, since it was looked at.
-                    guard self[geofence.number] === geofence, self.devices[entry.element]?.record.id == entry.key.text,
-                        let visit = self.engine.visit(of: entry.element, in: geofence.number)
-                    else { return nil }
-                    return JSONWriter.object { writer in
-                        writer.member("deviceId", entry.key.text)
-                        writer.member("since", visit.since)
+        let search = {
+            PageSearch(
+                page, of: self.engine.unorderedMembers(of: geofence.number), key: { self.devices[$0]?.record.id },
+                encode: { found, isCut in
+                    page.encode("devices", found, id: \.key.text, isCut: isCut) { entry in
+                        // It may have left, or the geofence gone, since it was looked at.
+                        guard self[geofence.number] === geofence, self.devices[entry.element]?.record.id == entry.key.text,
+                            let visit = self.engine.visit(of: entry.element, in: geofence.number)
+                        else { return nil }
+                        return JSONWriter.object { writer in
+                            writer.member("deviceId", entry.key.text)
+                            writer.member("since", visit.since)
+                        }
                     }
-                }
-            })
+                })
+        }
+        return enrolment == nil ? search() : EnrolledSearch(of: self, search)
     }
 
     /// The geofences of the client that a device is inside of.
@@ -112,6 +115,7 @@ extension Geofences {
         let device = try call.device()
         let page = try Page(call.parameters)
         let number = device.reference.index
+        enrol(device)
         let own = geofences(of: number).filter { $0.record.owner.hasSameBytes(as: call.client.name) }
         return page.encode("geofences", sorting: own, id: \.record.id) { geofence in
             guard let visit = engine.visit(of: number, in: geofence.number) else { return nil }
@@ -181,6 +185,25 @@ extension Geofences {
             geofence.record.delivery.encode(into: &writer)
             if !warnings.isEmpty { writer.member("warnings", warnings) }
         }
+    }
+}
+
+/// A search among the devices of geofences, once their engine knows all of them.
+private final class EnrolledSearch: Search {
+    private let geofences: Geofences
+    private let begin: () -> any Search
+    private var search: (any Search)?
+
+    init(of geofences: Geofences, _ begin: @escaping () -> any Search) {
+        self.geofences = geofences
+        self.begin = begin
+    }
+
+    func goOn(_ effort: inout Int) -> [UInt8]? {
+        guard geofences.enrolMore(&effort) else { return nil }
+        let search = search ?? begin()
+        self.search = search
+        return search.goOn(&effort)
     }
 }
 

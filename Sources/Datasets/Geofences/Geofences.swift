@@ -19,6 +19,8 @@ final class Geofences {
     private(set) var backlog = Deque<(effect: FenceEffect, geofence: Geofence, device: Device)>()
     /// The engine knows the devices: it does from the first geofence on, so that a dataset without them pays nothing.
     var isActive = false
+    /// Those it does not know yet, or has not looked at since there is another geofence about very many; nil: there are none.
+    var enrolment: Enrolment?
     /// Its dataset was restored, and nothing is evaluated before all of it is back.
     var isRestoring = false
     private var byPath = ByteKeyed<Geofence>()
@@ -47,6 +49,7 @@ final class Geofences {
         self.structure = structure
         self.account = account
         self.shared = shared
+        engine.lookedAtOnce = shared.limits.portion
     }
 
     var count: Int { byPath.count }
@@ -125,9 +128,11 @@ final class Geofences {
         former = byPath
         kept.removeAll()
         engine = GeofenceEngine()
+        engine.lookedAtOnce = shared.limits.portion
         effects = []
         backlog.removeAll()
         isActive = false
+        enrolment = nil
         let taken = Set(former.keys.compactMap { former[$0]?.number })
         free = byNumber.indices.reversed().map { Int32(truncatingIfNeeded: $0) }.filter { !taken.contains($0) }
         byPath.removeAll()
@@ -223,6 +228,7 @@ final class Geofences {
 
     /// A device exists from now on.
     func insert(_ device: Device) {
+        _ = enrolment?.enrol(device.reference.index)
         if isActive { engine.restore(device.reference.index, device.fenceIdentity, nil) }
     }
 

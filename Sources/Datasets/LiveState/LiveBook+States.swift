@@ -18,6 +18,7 @@ extension LiveBook {
     ) -> Whereabouts? {
         let dataset = state.dataset
         if dataset.liveSubscriptions.snapshotCount > 0 { subscribers.reportBeforeChange(state, &turn) }
+        if let device = state.device { dataset.enrol(device) }
         var found: Whereabouts?
         if state.namesDevice, dataset.locatesPositions {
             found = dataset.structure.locate(update, on: state.topic, completing: &properties)
@@ -123,6 +124,7 @@ extension LiveBook {
     func forgetState(_ state: LiveState, asOf timestamp: Int64, receivedAt now: Int64, _ turn: inout Turn) {
         let dataset = state.dataset
         if dataset.liveSubscriptions.snapshotCount > 0 { subscribers.reportBeforeChange(state, &turn) }
+        if let device = state.device { dataset.enrol(device) }
         let wasCleared = state.payload == nil
         let former = (payload: state.payload, number: state.number)
         dataset.occupancy?.noteForgotten(state, isCurrent: currentPosition(of: state) === state)

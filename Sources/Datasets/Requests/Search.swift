@@ -44,10 +44,13 @@ extension Hub {
     /// Whether a reply is still searched for, and not in a dataset that is read again.
     public var isSearching: Bool { searches.contains { datasets[$0.context.dataset]?.isLoading != true } }
 
-    /// Goes on with the search whose turn it is.
+    /// Goes on with the search, or the work for nobody's reply, whose turn it is.
     ///
-    /// - Returns: The queue of who asked; nil where none can go on.
-    public func continueSearching(_ turn: inout Turn) -> UInt32? {
+    /// - Parameter mayChange: The disk keeps up with what is made durable: work that changes something goes on, too.
+    /// - Returns: The queue of who asked, 0 for nobody; nil where none can go on.
+    public func continueSearching(_ turn: inout Turn, mayChange: Bool = true) -> UInt32? {
+        isWorkNext.toggle()
+        if mayChange, isWorkNext || searches.isEmpty, continueWork(&turn) { return 0 }
         for _ in 0..<searches.count {
             let pending = searches.removeFirst()
             if datasets[pending.context.dataset]?.isLoading == true {

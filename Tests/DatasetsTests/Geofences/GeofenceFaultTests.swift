@@ -31,12 +31,29 @@ struct GeofenceFaultTests {
         "Events, `inside` and presence say the same over moves, changes, kills and a full disk", arguments: 0..<3)
     func faults(_ run: UInt64) throws {
         var random = SplitMix64(seed: SplitMix64.seed() &+ run)
-        let harness = HubHarness()
+        walk(HubHarness(), &random, steps: 500)
+    }
+
+    @Test("The same where the engine is shown one device in a turn, and one event reported", arguments: 0..<40)
+    func portions(_ run: UInt64) throws {
+        var random = SplitMix64(seed: SplitMix64.seed() &+ run)
+        let harness = HubHarness { $0.limits.portion = 1 }
+        // A tick is a portion.
+        harness.clockStep = 2
+        harness.batch(
+            (0..<5).map { number in
+                let latitude = 43.73 + Double(random.below(50)) / 1e4
+                return HubHarness.Message("d/-/-/-/-/p\(number)/position", #"{"lat":\#(latitude),"lon":7.42}"#)
+            })
+        walk(harness, &random, steps: 60)
+    }
+
+    private func walk(_ harness: HubHarness, _ random: inout SplitMix64, steps: Int) {
         harness.acknowledges = true
         _ = harness.request("dataset/create", client: "admin")
         var listener = Listener()
         var isFull = false
-        for step in 0..<500 {
+        for step in 0..<steps {
             harness.now += Int64(random.below(40_000))
             let fence = "f\(random.below(4))"
             let device = "p\(random.below(5))"
@@ -63,7 +80,14 @@ struct GeofenceFaultTests {
             listener.hear(harness.published)
             harness.published.removeAll()
             guard !isFull else { continue }
+            if harness.clockStep > 0, random.chance(70) {
+                harness.advance(milliseconds: 100)
+                listener.hear(harness.published)
+                harness.published.removeAll()
+                continue
+            }
             harness.advance(milliseconds: 200)
+            while harness.hub.isUnfinished { harness.advance(milliseconds: 100) }
             listener.hear(harness.published)
             guard listener.faults.isEmpty else {
                 Issue.record("step \(step): \(listener.faults)")
