@@ -11,6 +11,6 @@ struct GeomatchBench: ParsableCommand {
             EndToEnd.self, WebhookBenchmark.self, RangingBenchmark.self, PlacesBenchmark.self, CandidatesBenchmark.self,
             PlaceStoreBenchmark.self,
             HoursBenchmark.self, CircumstanceBenchmark.self, GeofenceBenchmark.self, SlowDiskBenchmark.self,
-            HostileBenchmark.self, SyncBenchmark.self, ThreadsBenchmark.self, NoOpRelay.self,
+            HostileBenchmark.self, SyncBenchmark.self, ThreadsBenchmark.self, TurnsBenchmark.self, NoOpRelay.self,
         ])
 }

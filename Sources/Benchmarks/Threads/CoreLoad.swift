@@ -109,7 +109,7 @@ private final class CountingDoor: Door {
 }
 
 /// A log that has everything at once and keeps nothing.
-private final class ImmediateLog: DurableLog {
+final class ImmediateLog: DurableLog {
     private var completions: [LogCompletion] = []
     var hasCompletions: Bool { !completions.isEmpty }
     var isWritable: Bool { true }
