@@ -118,8 +118,9 @@ struct ShareTests {
     func budget() {
         let harness = HubHarness()
         harness.send("d/v/-/-/-/-/note", #"{"p":"x"}"#)
-        let condition = (0..<100).map { "p LIKE '%_b\($0)%'" }.joined(separator: " OR ")
         for id in 0..<25 {
+            // None is evaluated with another.
+            let condition = (0..<100).map { "p LIKE '%_\(id)b\($0)%'" }.joined(separator: " OR ")
             _ = harness.request("live/subscribe", #"{"id":"\#(id)","criteria":"d/#","where":"\#(condition)"}"#, client: "eve")
         }
         harness.published.removeAll()
