@@ -5,7 +5,7 @@ import Records
 final class Publication {
     var record: PublicationRecord
     let reference: PublicationRef
-    /// The numbers of the subscriptions that have a visit of it under way.
+    /// The numbers of the subscriptions that have a visit of it under way, or a stay that may become one.
     var visitors: Set<UInt32> = []
     /// The first instant at which it no longer lives.
     var expiresAt: Int64 { deadline(from: record.createdAt, duration: record.duration) }

@@ -9,7 +9,7 @@ final class Subscription {
     let recipient: Recipient
     /// What its `pushers` name beside that.
     var pushers: [Pusher]
-    /// The ids of its visits under way, by the publication's number.
+    /// The ids of its visits under way, by the publication's number; empty: a stay that may become one.
     var visits: [UInt32: String] = [:]
     /// Its delivery counters changed since they were last made durable.
     var deliveryChanged = false

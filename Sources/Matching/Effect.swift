@@ -64,6 +64,20 @@ public struct VisitEnd: Equatable, Sendable {
     }
 }
 
+/// A pair of a subscription with a `dwell` came into range, or what it stayed for came to nothing.
+public struct PairStay: Equatable, Sendable {
+    public var publication: PublicationRef
+    public var subscription: SubscriptionRef
+    /// Since when it has been in range, milliseconds since 1970 UTC; nil: it stays no longer, and no visit began.
+    public var since: Int64?
+
+    public init(publication: PublicationRef, subscription: SubscriptionRef, since: Int64?) {
+        self.publication = publication
+        self.subscription = subscription
+        self.since = since
+    }
+}
+
 /// A subscription, or the engine, has as many partners as it may: meetings were not made (``EngineLimits``).
 public struct CapacityExceeded: Equatable, Sendable {
     public var subscription: SubscriptionRef
@@ -85,9 +99,10 @@ public struct CapacityExceeded: Equatable, Sendable {
 /// 1. expiries by instant, publications before subscriptions, then number, each after the ends (`expired`) of the visits it
 ///    ends, those by subscription, then publication;
 /// 2. ends of visits for another reason, by subscription, then publication;
-/// 3. meetings and begins of visits, by subscription, then publication;
-/// 4. capacities exceeded, by subscription;
-/// 5. mismatches, by subscription.
+/// 3. stays that began or came to nothing, by subscription, then publication;
+/// 4. meetings and begins of visits, by subscription, then publication;
+/// 5. capacities exceeded, by subscription;
+/// 6. mismatches, by subscription.
 ///
 /// The references of what expired or was removed are given out again only after the call: until then they name what they named.
 public enum Effect: Equatable, Sendable {
@@ -96,6 +111,9 @@ public enum Effect: Equatable, Sendable {
     /// A pair of a subscription of mode `visit` met, and stays together until ``visitEnded(_:)``.
     case visitBegan(Meeting)
     case visitEnded(VisitEnd)
+    /// A pair waits for its `dwell`, from now on or no longer: for who keeps it, nothing to report. What begins a visit, and what goes
+    /// with a side, is not said.
+    case stay(PairStay)
     /// At most once for each input and subscription.
     case capacityExceeded(CapacityExceeded)
     /// It is gone from the engine already, with what was remembered of its pairs.

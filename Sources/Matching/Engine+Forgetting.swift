@@ -6,7 +6,7 @@ extension Engine {
         for subscription in subscriptions(of: d) { forgetPairs(.subscription, subscription.index) }
     }
 
-    private func forgetPairs(_ side: Side, _ index: UInt32) {
+    func forgetPairs(_ side: Side, _ index: UInt32) {
         let entry = state.pointee.entry(side, index)
         while entry.pointee.firstPair != none { state.pointee.unlink(entry.pointee.firstPair) }
     }

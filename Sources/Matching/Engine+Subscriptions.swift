@@ -39,7 +39,7 @@ extension Engine {
     ) {
         guard isAlive(s) else { return }
         if state.pointee.subscriptions[s.index].isVisit != (options.mode == .visit) {
-            state.pointee.forgetPairs(of: s.index, at: now)
+            if evaluate { state.pointee.forgetPairs(of: s.index, at: now) } else { forgetPairs(.subscription, s.index) }
         }
         let program = state.pointee.programs.intern(selector)
         state.pointee.programs.release(state.pointee.subscriptions[s.index].program)

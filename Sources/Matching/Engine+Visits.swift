@@ -22,10 +22,19 @@ extension Engine {
     /// - Parameter since: When it began, milliseconds since 1970 UTC.
     public func restoreVisit(_ s: SubscriptionRef, _ p: PublicationRef, since: Int64, at now: Int64) {
         guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit else { return }
-        state.pointee.restoreVisit(s.index, p.index, since: since, at: now)
+        state.pointee.restore(.visiting, s.index, p.index, since: since, at: now)
     }
 
-    /// Removes a restored visit that ended since, silently: the pair is as if it had never been in range.
+    /// Restores a stay that may become a visit, silently, as ``restoreVisit(_:_:since:at:)`` does a visit: its `dwell` goes on,
+    /// and was over meanwhile where nobody moved.
+    ///
+    /// - Parameter since: Of the ``PairStay``.
+    public func restoreStay(_ s: SubscriptionRef, _ p: PublicationRef, since: Int64, at now: Int64) {
+        guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit else { return }
+        state.pointee.restore(.staying, s.index, p.index, since: since, at: now)
+    }
+
+    /// Removes a restored visit or stay that ended since, silently: the pair is as if it had never been in range.
     public func restoreEnd(_ s: SubscriptionRef, _ p: PublicationRef) {
         guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit,
             let pair = state.pointee.index.find(s.index, p.index)
@@ -34,12 +43,12 @@ extension Engine {
     }
 
     /// Takes up work after a restart, once everything is restored: what is in range of a subscription of mode `visit` and has
-    /// no visit begins its stay now, or its visit where `dwell` is 0. Nothing else happens.
+    /// neither visit nor stay begins its stay now, or its visit where `dwell` is 0. Nothing else happens.
     public func resume(at now: Int64, into effects: inout [Effect]) {
         for index in 0..<state.pointee.subscriptions.used {
             let subscription = state.pointee.subscriptions.base[index]
             guard subscription.isAlive && subscription.isVisit else { continue }
-            state.pointee.resumeLikely(UInt32(truncatingIfNeeded: index), at: now)
+            state.pointee.resumePairs(of: UInt32(truncatingIfNeeded: index), at: now)
             state.pointee.probeAll(.subscription, UInt32(truncatingIfNeeded: index), at: now, sparesKnown: true)
         }
         state.pointee.finish(into: &effects)

@@ -22,13 +22,16 @@ extension EngineState {
     @inline(__always)
     mutating func finish(into effects: inout [Effect]) {
         searchLeft = Self.searchedBytesMaximum
-        if newcomers.count > 0 || !meetings.isEmpty || doubts.count > 0 || !ends.isEmpty { deliver(into: &effects) }
+        if newcomers.count > 0 || !meetings.isEmpty || doubts.count > 0 || !ends.isEmpty || !stays.isEmpty {
+            deliver(into: &effects)
+        }
     }
 
     @inline(never)
     private mutating func deliver(into effects: inout [Effect]) {
         admitNewcomers()
         deliverEnds(into: &effects)
+        deliverStays(into: &effects)
         deliverMeetings(into: &effects)
         for one in exceeded { effects.append(.capacityExceeded(one)) }
         exceeded.removeAll(keepingCapacity: true)
@@ -72,6 +75,15 @@ extension EngineState {
             effects.append(subscription.pointee.isVisit ? .visitBegan(meeting) : .met(meeting))
         }
         meetings.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func deliverStays(into effects: inout [Effect]) {
+        guard !stays.isEmpty else { return }
+        ordering.removeAll()
+        for stay in stays { ordering.append(stay.subscription.index, stay.publication.index) }
+        ordering.sort()
+        for number in 0..<stays.count { effects.append(.stay(stays[ordering[number]])) }
+        stays.removeAll(keepingCapacity: true)
     }
 
     mutating func deliverEnds(into effects: inout [Effect]) {

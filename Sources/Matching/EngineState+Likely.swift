@@ -53,7 +53,7 @@ extension EngineState {
             note(pair, .lost, at: now)
             index.enter(.silent, pair, at: now)
         }
-        if isSilent || index.phases[pair] == .silent, standing != .inside { return unlink(pair) }
+        if isSilent || index.phases[pair] == .silent, standing != .inside { return end(pair, .lost, at: now) }
         switch standing {
         case .elsewhere: return end(pair, .left, at: now)
         case .outside:
@@ -71,12 +71,16 @@ extension EngineState {
 
     /// A pair that seems to be parting does not begin its visit: the next fix says.
     private mutating func proceedLikely(_ pair: UInt32, _ isSilent: Bool, dwell: Int64, at now: Int64) {
-        if isSilent { return index.enter(.silent, pair, at: now) }
+        if isSilent { return fallSilent(pair, at: now) }
         let record = index.pairs[pair]
         let instant = fixedAt(record, at: now)
-        if index.phases[pair] == .silent { index.enter(.staying, pair, at: instant) }
+        let isNew = index.phases[pair] == .silent
+        if isNew { index.enter(.staying, pair, at: instant) }
         let due = saturating(index.pairs[pair].changedAt, dwell)
-        guard leaving[pair] == nil, instant >= due || now >= saturating(due, lag(record)) else { return }
+        guard leaving[pair] == nil, instant >= due || now >= saturating(due, lag(record)) else {
+            if isNew { noteStay(pair, since: instant) }
+            return
+        }
         index.enter(.visiting, pair, at: now)
         addMeeting(pair, at: now)
     }
@@ -103,20 +107,12 @@ extension EngineState {
     /// How far the fixes of a side lay behind when they came: a source that lags goes on lagging.
     private func lag(_ record: Pair) -> Int64 { fixes(record).map { max(0, $0.at - $0.fixedAt) }.max() ?? 0 }
 
-    /// Visits go on after a restart as their last fixes say.
-    mutating func resumeLikely(_ subscription: UInt32, at now: Int64) {
-        guard subscriptions[subscription].flags.contains(.likely) else { return }
-        var pair = subscriptions[subscription].firstPair
-        while pair != none {
-            let record = index.pairs[pair]
-            let publication = publications[record.publication]
-            if isLikely(subscriptions[subscription], publication),
-                likelyStanding(
-                    subscriptions[subscription], publication, exitMargin: visitOptions[subscription].exitMargin) == .outside
-            {
-                leaving[pair] = fixedAt(record, at: now)
-            }
-            pair = record.nextOfSubscription
-        }
+    /// A visit or stay goes on after a restart as its last fixes say.
+    mutating func resumeLikely(_ pair: UInt32, at now: Int64) {
+        let record = index.pairs[pair]
+        let (subscription, publication) = (subscriptions[record.subscription], publications[record.publication])
+        guard isLikely(subscription, publication) else { return }
+        let margin = visitOptions[record.subscription].exitMargin
+        if likelyStanding(subscription, publication, exitMargin: margin) == .outside { leaving[pair] = fixedAt(record, at: now) }
     }
 }

@@ -51,11 +51,21 @@ extension EngineState {
 
     /// A pair in range that is not on a visit: it waits, stays or begins one.
     private mutating func proceed(_ pair: UInt32, _ isSilent: Bool, dwell: Int64, at now: Int64) {
-        if isSilent { return index.enter(.silent, pair, at: now) }
-        if index.phases[pair] == .silent { index.enter(.staying, pair, at: now) }
-        guard now >= saturating(index.pairs[pair].changedAt, dwell) else { return }
+        if isSilent { return fallSilent(pair, at: now) }
+        let isNew = index.phases[pair] == .silent
+        if isNew { index.enter(.staying, pair, at: now) }
+        guard now >= saturating(index.pairs[pair].changedAt, dwell) else {
+            if isNew { noteStay(pair, since: now) }
+            return
+        }
         index.enter(.visiting, pair, at: now)
         addMeeting(pair, at: now)
+    }
+
+    /// A side of a pair that is not on a visit was not heard of for too long.
+    mutating func fallSilent(_ pair: UInt32, at now: Int64) {
+        if index.phases[pair] == .staying { noteStay(pair, since: nil) }
+        index.enter(.silent, pair, at: now)
     }
 
     /// The first instant at which a side counts as not heard of; `Int64.max`: never.
@@ -75,9 +85,11 @@ extension EngineState {
         let record = index.pairs[pair]
         guard index.phases[pair] != .silent else { return }
         var due = silentFrom(record)
-        if index.phases[pair] == .staying {
+        // One that was restored waits for the sides to be heard of.
+        let publication = publications[record.publication]
+        if index.phases[pair] == .staying, areLocated(subscriptions[record.subscription], publication) {
             let dwell = visitOptions[record.subscription].dwell
-            let isLikely = isLikely(subscriptions[record.subscription], publications[record.publication])
+            let isLikely = isLikely(subscriptions[record.subscription], publication)
             due = min(due, isLikely ? likelyDue(pair, dwell: dwell) : saturating(record.changedAt, dwell))
         }
         if due != .max { arm(pair, for: due) }
@@ -106,9 +118,10 @@ extension EngineState {
         }
     }
 
-    mutating func restoreVisit(_ subscription: UInt32, _ publication: UInt32, since: Int64, at now: Int64) {
+    /// - Parameter phase: A visit, or a stay.
+    mutating func restore(_ phase: Phase, _ subscription: UInt32, _ publication: UInt32, since: Int64, at now: Int64) {
         let pair = index.find(subscription, publication) ?? link(subscription, publication)
-        index.enter(.visiting, pair, at: since)
+        index.enter(phase, pair, at: since)
         for device in [publications[publication].device, subscriptions[subscription].device] {
             if heard[device].at == .min { heard[device].at = now }
             lowerBudget(device, to: 0)
@@ -116,12 +129,35 @@ extension EngineState {
         watch(pair)
     }
 
+    /// Everything is back: what the last fixes say of a subscription's visits and stays.
+    mutating func resumePairs(of subscription: UInt32, at now: Int64) {
+        var pair = subscriptions[subscription].firstPair
+        while pair != none {
+            resumeLikely(pair, at: now)
+            if index.phases[pair] == .staying { watch(pair) }
+            pair = index.pairs[pair].nextOfSubscription
+        }
+    }
+
     // MARK: Ends
 
-    /// Forgets a pair of mode visit; a visit under way ends.
+    /// Forgets a pair of mode visit; a visit under way ends, and a stay comes to nothing.
     mutating func end(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
-        if index.phases[pair] == .visiting { note(pair, reason, at: now) }
+        switch index.phases[pair] {
+        case .visiting: note(pair, reason, at: now)
+        case .staying: noteStay(pair, since: nil)
+        case .silent: break
+        }
         unlink(pair)
+    }
+
+    /// - Parameter since: nil: it came to nothing.
+    mutating func noteStay(_ pair: UInt32, since: Int64?) {
+        let record = index.pairs[pair]
+        stays.append(
+            PairStay(
+                publication: PublicationRef(index: record.publication), subscription: SubscriptionRef(index: record.subscription),
+                since: since))
     }
 
     mutating func note(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {

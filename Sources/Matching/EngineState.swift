@@ -57,6 +57,7 @@ struct EngineState {
     /// When the movements of this input were shown before, in a life that forgot them; `Int64.max`: they are new.
     var movesKnownSince: Int64 = .max
     var ends = ContiguousArray<Parting>()
+    var stays = ContiguousArray<PairStay>()
     var exceeded = ContiguousArray<CapacityExceeded>()
     var ordering = Ordering()
     /// The last two positions a distance was reckoned between: one of them mostly is the mover's.

@@ -1,12 +1,13 @@
-/// That a publication is within a subscription of mode `visit`: what its end will refer to.
+/// That a publication is within a subscription of mode `visit`: what its end will refer to, or what its `dwell` counts from.
 public struct VisitRecord: Equatable, Sendable {
     public var dataset: String
     public var subscriptionId: String
     public var publicationId: String
-    /// The id of the match that reported its begin.
+    /// The id of the match that reported its begin; empty: it has not begun, the pair stays for its `dwell`.
     public var id: String
     /// Milliseconds since 1970 UTC.
     public var since: Int64
+    package var isStay: Bool { id.isEmpty }
 
     public init(dataset: String, subscriptionId: String, publicationId: String, id: String, since: Int64) {
         self.dataset = dataset
@@ -36,7 +37,7 @@ extension VisitRecord: DurableRecord {
 }
 
 extension DurableChange {
-    /// The visit of the pair is over.
+    /// The visit of the pair, or its stay, is over.
     package static func deleteVisit(dataset: String, subscriptionId: String, publicationId: String) -> Self {
         .delete(RecordKey(.visit, dataset, subscriptionId, publicationId))
     }

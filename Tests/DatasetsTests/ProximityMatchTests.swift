@@ -2,6 +2,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Matches by proximity")
 struct ProximityMatchTests {
@@ -137,6 +138,32 @@ struct ProximityMatchTests {
         harness.restart()
         harness.advance(milliseconds: 2_000, step: 1000)
         #expect(harness.matches.map { $0.json?["reason"]?.text } == ["lost"])
+    }
+
+    @Test("a dwell goes on over a restart, and begins anew where the beacon was not seen for long when the daemon starts")
+    func dwellOverRestart() {
+        offer("beacon", "phone", #","mode":"visit","dwell":20"#)
+        see(2)
+        harness.advance(milliseconds: 15_000, step: 1000)
+        harness.restart()
+        harness.advance(milliseconds: 4_000, step: 1000)
+        #expect(harness.matches.isEmpty && harness.store.visits.map(\.isStay) == [true])
+        harness.advance(milliseconds: 2_000, step: 1000)
+        #expect(harness.matches.map { $0.json?["event"]?.text } == ["matched"])
+        _ = harness.request("subscription/update", #"{"id":"s","topic":"tea"}"#)
+        _ = harness.request("subscription/update", #"{"id":"s","topic":"art"}"#)
+        harness.core.finish()
+        harness.settleLog()
+        #expect(harness.store.visits.map(\.isStay) == [true])
+        harness.now += 600_000
+        harness.restart()
+        harness.advance(milliseconds: 2_000, step: 1000)
+        #expect(harness.matches.isEmpty && harness.store.visits.isEmpty)
+        see(2)
+        harness.advance(milliseconds: 19_000, step: 1000)
+        #expect(harness.matches.isEmpty)
+        harness.advance(milliseconds: 2_000, step: 1000)
+        #expect(harness.matches.map { $0.json?["event"]?.text } == ["matched"])
     }
 
     @Test("can be explained")

@@ -113,7 +113,7 @@ struct VisitTests {
     struct Ending: CustomTestStringConvertible {
         var testDescription: String
         var act: @Sendable (HubHarness) -> Void
-        var reason: String?
+        var reason: String? = nil
     }
 
     @Test(
@@ -259,10 +259,126 @@ struct VisitTests {
         harness.advance(milliseconds: 9_000)
         #expect(events(harness) == ["ended left"])
         harness.restart(killed: true)
-        harness.advance(milliseconds: 9_000)
+        harness.advance(milliseconds: 900)
         #expect(events(harness) == [])
-        harness.advance(milliseconds: 2_000)
+        harness.advance(milliseconds: 200)
         #expect(events(harness) == ["matched"])
+    }
+
+    @Test(
+        "A dwell goes on over restarts, also shorter ones than it lasts, and is over where nobody moved meanwhile",
+        arguments: [false, true])
+    func dwellOverRestarts(killed: Bool) {
+        let harness = visiting(#","dwell":10"#)
+        for _ in 0..<3 {
+            harness.advance(milliseconds: 3_000)
+            harness.restart(killed: killed)
+            #expect(events(harness) == [] && harness.store.visits.map(\.isStay) == [true])
+        }
+        let explanation = harness.result("match/explain", #"{"publicationId":"p","subscriptionId":"s"}"#)
+        #expect(
+            explanation?["checks"]?.elements.last?["detail"]?.text
+                == "in range for 9 s of 10 s (dwell): a visit begins in 1 s")
+        harness.advance(milliseconds: 900)
+        #expect(events(harness) == [])
+        harness.advance(milliseconds: 200)
+        let begin = harness.matches.first?.json?["id"]?.text
+        #expect(events(harness) == ["matched"] && harness.store.visits.map(\.id) == [begin])
+        harness.move(metres: 300)
+        #expect(events(harness) == ["ended left"] && harness.store.visits.isEmpty)
+        harness.move(metres: 1)
+        harness.advance(milliseconds: 3_000)
+        harness.restart(killed: killed) { harness.now += 60_000 }
+        harness.advance(milliseconds: 100)
+        #expect(events(harness) == ["matched"])
+    }
+
+    @Test("A stay is restored as an update has it by now: where its dwell is over, its visit begins at once")
+    func dwellUpdated() {
+        let harness = visiting(#","dwell":3600"#)
+        harness.advance(milliseconds: 6_000)
+        harness.restart()
+        _ = harness.request("subscription/update", #"{"id":"s","dwell":20}"#)
+        #expect(events(harness) == [])
+        harness.restart()
+        _ = harness.request("subscription/update", #"{"id":"s","dwell":5}"#)
+        #expect(events(harness) == ["matched"] && harness.store.visits.map(\.isStay) == [false])
+    }
+
+    @Test("A likely stay counts from its fixes' own time, over a restart, too")
+    func likelyDwellOverRestart() {
+        let harness = visiting(#","accuracy":"likely","dwell":300"#)
+        harness.advance(milliseconds: 500_000)
+        harness.move(metres: 400, extra: #","acc":20"#)
+        func fix(_ metres: Double, secondsAgo: Int64) -> [String] {
+            harness.move(metres: metres, extra: #","acc":20,"timestamp":\#(harness.now - secondsAgo * 1000)"#)
+            return events(harness)
+        }
+        harness.advance(milliseconds: 500_000)
+        _ = fix(400, secondsAgo: 400)
+        harness.advance(milliseconds: 1000)
+        #expect(fix(1, secondsAgo: 390) == [])
+        let since = harness.now - 390_000
+        #expect(harness.store.visits.map(\.since) == [since])
+        harness.restart(killed: true)
+        harness.advance(milliseconds: 1000)
+        #expect(fix(2, secondsAgo: 100) == [])
+        #expect(fix(1, secondsAgo: 80) == ["matched"])
+    }
+
+    @Test(
+        "A stay goes without a word with what it waits for, and leaves nothing behind",
+        arguments: [
+            Ending(testDescription: "the pair leaves, within the margin", act: { $0.move(metres: 105) }),
+            Ending(
+                testDescription: "the subscription is deleted", act: { _ = $0.request("subscription/delete", #"{"id":"s"}"#) }),
+            Ending(testDescription: "the publication is deleted", act: { _ = $0.request("publication/delete", #"{"id":"p"}"#) }),
+            Ending(testDescription: "the subscriber is deleted", act: { _ = $0.request("device/delete", #"{"id":"phone"}"#) }),
+            Ending(testDescription: "the publisher is deleted", act: { _ = $0.request("device/delete", #"{"id":"pin"}"#) }),
+            Ending(testDescription: "the subscriber is forgotten", act: { _ = $0.request("device/forget", #"{"id":"phone"}"#) }),
+            Ending(testDescription: "the publisher is forgotten", act: { _ = $0.request("device/forget", #"{"id":"pin"}"#) }),
+            Ending(
+                testDescription: "the time of both is over", act: { $0.advance(milliseconds: 3_600_000, step: 60_000) }),
+            Ending(
+                testDescription: "another topic", act: { _ = $0.request("subscription/update", #"{"id":"s","topic":"tea"}"#) }),
+            Ending(
+                testDescription: "another selector",
+                act: { _ = $0.request("subscription/update", #"{"id":"s","selector":"a = 1"}"#) }),
+            Ending(testDescription: "the position is cleared", act: { $0.send("d/-/-/-/-/phone/position", "") }),
+            Ending(testDescription: "the dataset is deleted", act: { _ = $0.request("dataset/delete", client: "admin") }),
+        ], [false, true])
+    func stayGoes(_ row: Ending, restarts: Bool) {
+        let harness = visiting(#","dwell":7200"#)
+        harness.advance(milliseconds: 1000)
+        if restarts { harness.restart(killed: true) }
+        #expect(harness.store.visits.map(\.isStay) == [true] && visitCount(harness) == 1)
+        row.act(harness)
+        #expect(harness.matches.isEmpty && harness.store.visits.isEmpty && visitCount(harness) == 0)
+        // Positions are written behind.
+        harness.advance(milliseconds: 2000)
+        harness.restart(killed: true)
+        harness.advance(milliseconds: 7_200_000, step: 60_000)
+        #expect(harness.matches.isEmpty && harness.store.visits.isEmpty && visitCount(harness) == 0)
+    }
+
+    @Test("A stay ends where a side is silent for `staleAfter`; another mode begins afresh; what a refused request took stays")
+    func stayOtherwise() {
+        let silent = visiting(#","dwell":3000,"staleAfter":60"#)
+        silent.advance(milliseconds: 61_000)
+        #expect(silent.matches.isEmpty && silent.store.visits.isEmpty)
+        silent.move(metres: 1)
+        #expect(silent.store.visits.map(\.since) == [silent.now])
+        let once = visiting(#","dwell":3000"#)
+        _ = once.request("subscription/update", #"{"id":"s","mode":"once"}"#)
+        #expect(events(once) == ["matched"] && once.store.visits.isEmpty)
+        let refused = visiting(#","dwell":10"#)
+        refused.advance(milliseconds: 5_000)
+        refused.isDiskFull = true
+        #expect(refused.refusal("subscription/update", #"{"id":"s","topic":"tea"}"#) == "internal")
+        refused.heal()
+        #expect(refused.store.visits.map(\.isStay) == [true])
+        refused.advance(milliseconds: 5_100)
+        #expect(events(refused) == ["matched"])
     }
 
     @Test("end as lost when a side was not heard of, and begin again when it is; a pin need not be heard")

@@ -201,15 +201,32 @@ final class NaiveEngine {
     // MARK: Effects of one input
 
     private struct Outcome {
+        /// As they were before.
+        var stays: [PairKey: Stay]
         var ends: [(key: PairKey, end: VisitEnd)] = []
         var meetings: [(key: PairKey, effect: Effect)] = []
         var exceeded: [UInt32: CapacityExceeded] = [:]
         var mismatches: [Effect] = []
 
-        var effects: [Effect] {
-            ends.sorted { $0.key < $1.key }.map { .visitEnded($0.end) }
+        init(_ stays: [PairKey: Stay]) { self.stays = stays }
+
+        /// - Parameter now: The stays by now.
+        func effects(_ now: [PairKey: Stay]) -> [Effect] {
+            let keys = Set(stays.keys).union(now.keys).sorted()
+            return ends.sorted { $0.key < $1.key }.map { .visitEnded($0.end) }
+                + keys.compactMap { stay($0, stays[$0], now[$0]) }
                 + meetings.sorted { $0.key < $1.key }.map(\.effect)
                 + exceeded.sorted { $0.key < $1.key }.map { .capacityExceeded($0.value) } + mismatches
+        }
+
+        /// What an input made of a pair's stay, as far as a visit does not say it.
+        private func stay(_ key: PairKey, _ before: Stay?, _ now: Stay?) -> Effect? {
+            let (was, stays) = (before?.phase == .staying, now?.phase == .staying)
+            guard was != stays, now?.phase != .visiting else { return nil }
+            return .stay(
+                PairStay(
+                    publication: PublicationRef(index: key.publication), subscription: SubscriptionRef(index: key.subscription),
+                    since: stays ? now?.since : nil))
         }
     }
 
@@ -258,7 +275,7 @@ final class NaiveEngine {
         guard sides(key) != nil else {
             // Only after a restart.
             if isSilent {
-                end(key, .lost, at: now, into: &outcome)
+                if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
                 stays[key] = nil
             }
             return
@@ -353,7 +370,7 @@ final class NaiveEngine {
     func move(_ device: DeviceRef, to position: Position?, floor: UInt32 = 0, fixedAt fix: Int64? = nil, at now: Int64)
         -> [Effect]
     {
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         let concerned = keys { $1.device == device || $2.device == device }
         let before = unexamined.remove(device) == nil ? Set(concerned.filter { isInRange($0, at: .min) }) : []
         guard position != nil else {
@@ -364,7 +381,7 @@ final class NaiveEngine {
                 stays[key] = nil
             }
             positions[device] = .some(nil)
-            return outcome.effects
+            return outcome.effects(stays)
         }
         positions[device] = .some(position)
         floors[device] = floor
@@ -378,39 +395,39 @@ final class NaiveEngine {
                     && (!before.contains($0) || subscriptions[$0.subscription]!.isAccuracyAware)
         }
         evaluate(known, at: now, hinting: true, &outcome)
-        return outcome.effects
+        return outcome.effects(stays)
     }
 
     func see(_ beacon: DeviceRef, by observer: DeviceRef, _ sighting: BeaconSighting, at now: Int64) -> [Effect] {
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         sightings[[beacon, observer]] = sighting
         evaluate(keys { Set([$1.device, $2.device]) == [beacon, observer] }, at: now, hinting: true, &outcome)
-        return outcome.effects
+        return outcome.effects(stays)
     }
 
     func loseSighting(of beacon: DeviceRef, by observer: DeviceRef, at now: Int64) -> [Effect] {
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         for (key, stay) in stays
         where Set([publications[key.publication]!.device, subscriptions[key.subscription]!.device]) == [beacon, observer] {
             if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
             stays[key] = nil
         }
         sightings[[beacon, observer]] = nil
-        return outcome.effects
+        return outcome.effects(stays)
     }
 
     func add(_ ref: PublicationRef, _ publication: Publication, at now: Int64) -> [Effect] {
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         publications[ref.index] = publication
         for key in stays.keys.sorted() where key.publication == ref.index {
             attend(key, isUpdated: true, at: now, into: &outcome)
         }
         evaluate(keys { key, _, _ in key.publication == ref.index }, at: now, hinting: true, &outcome)
-        return outcome.effects
+        return outcome.effects(stays)
     }
 
     func add(_ ref: SubscriptionRef, _ subscription: Subscription, at now: Int64) -> [Effect] {
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         if let former = subscriptions[ref.index], former.isVisit != subscription.isVisit {
             for (key, stay) in stays where key.subscription == ref.index {
                 if stay.phase == .visiting { end(key, .left, at: now, into: &outcome) }
@@ -423,7 +440,7 @@ final class NaiveEngine {
             attend(key, isUpdated: true, at: now, into: &outcome)
         }
         evaluate(keys { key, _, _ in key.subscription == ref.index }, at: now, hinting: true, &outcome)
-        return outcome.effects
+        return outcome.effects(stays)
     }
 
     func remove(_ ref: PublicationRef, _ reason: VisitEnd.Reason = .deleted, at now: Int64) -> [Effect] {
@@ -437,13 +454,14 @@ final class NaiveEngine {
     }
 
     private func forget(_ reason: VisitEnd.Reason, at now: Int64, _ isConcerned: (PairKey) -> Bool) -> [Effect] {
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         for (key, stay) in stays where isConcerned(key) {
             if stay.phase == .visiting { end(key, reason, at: now, into: &outcome) }
             stays[key] = nil
         }
         last = last.filter { !isConcerned($0.key) }
-        return outcome.effects
+        // What goes with a side is not said.
+        return outcome.effects(outcome.stays)
     }
 
     struct Removal {
@@ -490,14 +508,14 @@ final class NaiveEngine {
             }
             return now - before.lastMatchAt >= s.options.matchTTL
         }
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         evaluate(Array(due.keys), at: now, hinting: false, &outcome)
-        return effects + outcome.effects
+        return effects + outcome.effects(stays)
     }
 
     /// After everything was restored: whatever is in range of a visit's subscription and has none.
     func resume(at now: Int64) -> [Effect] {
-        var outcome = Outcome()
+        var outcome = Outcome(stays)
         for key in stays.keys {
             stays[key]!.outsideSince = nil
             guard let (p, s, first, second) = sides(key), let here = first, let there = second, s.options.accuracy == .likely,
@@ -508,14 +526,14 @@ final class NaiveEngine {
         }
         evaluate(
             keys { $2.isVisit && stays[$0] == nil }, at: now, hinting: false, attending: false, &outcome)
-        return outcome.effects
+        return outcome.effects(stays)
     }
 
     /// The next instant at which a life ends, or a stay or a silence is long enough; nil: none.
     func nextDeadline() -> Int64? {
         let lives = publications.values.map(\.expiresAt) + subscriptions.values.map(\.expiresAt)
         let pairs = stays.filter { $0.value.phase != .silent }.map { key, stay in
-            let dwell = stay.phase == .staying ? dwellsAt(key, stay) : .max
+            let dwell = stay.phase == .staying && sides(key) != nil ? dwellsAt(key, stay) : .max
             return min(dwell, silentFrom(key))
         }
         return (lives + pairs).filter { $0 != .max }.min()

@@ -242,7 +242,7 @@ struct TwinRun {
         return nil
     }
 
-    /// Another engine, and all that lasts restored into it: positions of most devices, entries, last matches, visits.
+    /// Another engine, and all that lasts restored into it: positions of most devices, entries, last matches, visits and stays.
     private mutating func restart() -> String? {
         let former = twin
         engine = Engine(limits: shape.limits)
@@ -300,9 +300,13 @@ struct TwinRun {
             engine.restoreSuppression(s, p, suppression, at: now)
             twin.last[NaiveEngine.PairKey(subscription: s.index, publication: p.index)] = suppression
         }
-        for (key, stay) in former.stays.sorted(by: { $0.key < $1.key }) where stay.phase == .visiting {
+        for (key, stay) in former.stays.sorted(by: { $0.key < $1.key }) where stay.phase != .silent {
             let (s, p) = (subscriptions[key.subscription]!, publications[key.publication]!)
-            engine.restoreVisit(s, p, since: stay.since, at: now)
+            if stay.phase == .visiting {
+                engine.restoreVisit(s, p, since: stay.since, at: now)
+            } else {
+                engine.restoreStay(s, p, since: stay.since, at: now)
+            }
             twin.stays[NaiveEngine.PairKey(subscription: s.index, publication: p.index)] = stay
             for device in [twin.publications[p.index]!.device, twin.subscriptions[s.index]!.device] {
                 if twin.heard[device] == nil { twin.heard[device] = now }
@@ -432,6 +436,7 @@ struct TwinRun {
             switch effect {
             case .met: meetings += 1
             case .mismatch: mismatches += 1
+            case .stay: continue
             case .visitBegan: begins += 1
             case .visitEnded: ends += 1
             case .capacityExceeded: crowds += 1

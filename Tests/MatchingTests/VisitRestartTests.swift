@@ -14,7 +14,9 @@ struct VisitRestartTests {
         let subscription: SubscriptionRef
         var effects: [Effect] = []
 
-        init(_ options: MatchOptions, at metres: Double?, isVisiting: Bool, heardAt: Int64 = 0) throws {
+        init(
+            _ options: MatchOptions, at metres: Double?, isVisiting: Bool, stayingSince: Int64? = nil, heardAt: Int64 = 0
+        ) throws {
             publisher = engine.addDevice()
             subscriber = engine.addDevice()
             engine.place(publisher, at: Fence.position(0), heardAt: heardAt)
@@ -26,15 +28,27 @@ struct VisitRestartTests {
                 on: subscriber, topic: "t", range: 50, expiresAt: .max, selector: try Selector(""), options: options, at: 1000,
                 evaluate: false, into: &effects)
             if isVisiting { engine.restoreVisit(subscription, publication, since: 500, at: 1000) }
+            if let stayingSince { engine.restoreStay(subscription, publication, since: stayingSince, at: 1000) }
         }
 
         func reasons() -> [String] {
             defer { effects = [] }
-            return effects.map { if case .visitEnded(let end) = $0 { "\(end.reason)" } else { "began" } }
+            return effects.compactMap {
+                switch $0 {
+                case .visitEnded(let end): "\(end.reason)"
+                case .stay: nil
+                default: "began"
+                }
+            }
         }
 
         func resume() -> [String] {
             engine.resume(at: 1000, into: &effects)
+            return reasons()
+        }
+
+        func advance(to now: Int64) -> [String] {
+            engine.advance(to: now, into: &effects)
             return reasons()
         }
 
@@ -69,6 +83,48 @@ struct VisitRestartTests {
         #expect(restored.reasons() == ["began"])
         #expect(try Restored(.visit(), at: 10, isVisiting: false).resume() == ["began"])
         #expect(try Restored(.visit(), at: 200, isVisiting: false).resume() == [])
+    }
+
+    @Test("A restored stay goes on from when it began, also where its positions come back after it", arguments: [true, false])
+    func staysGoOn(_ isPlacedFirst: Bool) throws {
+        let restored = try Restored(.visit(dwell: 5000), at: isPlacedFirst ? 10 : nil, isVisiting: false, stayingSince: 500)
+        if !isPlacedFirst { restored.engine.place(restored.subscriber, at: Fence.position(10), heardAt: 0) }
+        #expect(restored.resume() == [])
+        #expect(restored.engine.nextDeadline == 5500)
+        #expect(restored.advance(to: 5499) == [])
+        #expect(restored.advance(to: 5500) == ["began"])
+    }
+
+    @Test("A dwell that was over while no engine ran begins its visit at once; one of an unseen device waits for its first sight")
+    func staysOverMeanwhile() throws {
+        let over = try Restored(.visit(dwell: 400), at: 10, isVisiting: false, stayingSince: 500)
+        #expect(over.resume() == [])
+        #expect(over.advance(to: 1000) == ["began"])
+        for (metres, expected) in [(10, ["began"]), (155, []), (300, [])] as [(Double, [String])] {
+            let unseen = try Restored(.visit(dwell: 400), at: nil, isVisiting: false, stayingSince: 500)
+            #expect(unseen.resume() == [])
+            #expect(unseen.engine.nextDeadline == nil)
+            #expect(unseen.stand(metres, at: 2000) == expected)
+            #expect(unseen.engine.pairCount == expected.count)
+        }
+    }
+
+    @Test("A restored stay that ended since, became a visit or changed its mode is what it is by now, without a word")
+    func staysFollowed() throws {
+        let ended = try Restored(.visit(dwell: 5000), at: 200, isVisiting: false, stayingSince: 500)
+        ended.engine.restoreEnd(ended.subscription, ended.publication)
+        let begun = try Restored(.visit(dwell: 5000), at: 10, isVisiting: false, stayingSince: 500)
+        begun.engine.restoreVisit(begun.subscription, begun.publication, since: 900, at: 1000)
+        let once = try Restored(.visit(dwell: 5000), at: 10, isVisiting: false, stayingSince: 500)
+        once.engine.update(
+            once.subscription, topic: "t", range: 50, expiresAt: .max, selector: try Selector(""), options: .once(), at: 1000,
+            evaluate: false, into: &once.effects)
+        for restored in [ended, begun, once] {
+            restored.engine.resume(at: 1000, into: &restored.effects)
+            #expect(restored.effects.isEmpty)
+        }
+        #expect(ended.engine.pairCount == 0 && once.engine.pairCount == 0)
+        #expect(begun.engine.visits(of: begun.subscription) == [Visit(publication: begun.publication, since: 900)])
     }
 
     @Test("A side that was silent for too long loses its restored visit; one that was never placed gets its time")

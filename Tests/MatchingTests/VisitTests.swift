@@ -11,6 +11,8 @@ final class Fence {
     private(set) var publication = PublicationRef(index: 0)
     private(set) var subscription = SubscriptionRef(index: 0)
     var effects: [Effect] = []
+    /// When stays that were reported began; nil: one came to nothing.
+    private(set) var stays: [Int64?] = []
 
     init(
         _ options: MatchOptions, at: Double? = nil, accuracy: (Double?, Double?) = (nil, nil), floors: (UInt32, UInt32) = (0, 0),
@@ -38,15 +40,18 @@ final class Fence {
     /// What happened since the last time.
     var reported: [String] {
         defer { effects = [] }
-        return effects.map { effect in
+        return effects.compactMap { effect in
             switch effect {
-            case .met: "met"
-            case .visitBegan: "began"
-            case .visitEnded(let end): "\(end.reason)"
-            case .capacityExceeded(let exceeded): "crowded \(exceeded.missed)"
-            case .publicationExpired: "publication expired"
-            case .subscriptionExpired: "subscription expired"
-            case .mismatch: "mismatch"
+            case .met: return "met"
+            case .stay(let stay):
+                stays.append(stay.since)
+                return nil
+            case .visitBegan: return "began"
+            case .visitEnded(let end): return "\(end.reason)"
+            case .capacityExceeded(let exceeded): return "crowded \(exceeded.missed)"
+            case .publicationExpired: return "publication expired"
+            case .subscriptionExpired: return "subscription expired"
+            case .mismatch: return "mismatch"
             }
         }
     }
@@ -158,6 +163,32 @@ struct VisitTests {
         #expect(fence.stand(10, at: 31_000) == [])
         #expect(fence.advance(to: 60_000) == [])
         #expect(fence.advance(to: 91_000) == ["began"])
+    }
+
+    @Test("A stay is told of when it begins and when it comes to nothing, but not where it becomes a visit or goes with a side")
+    func toldStays() throws {
+        func check(_ options: MatchOptions, tells expected: [Int64?], reports: [String] = [], _ act: (Fence) throws -> [String])
+            throws
+        {
+            let fence = try Fence(options, at: 10, expiresAt: (90_000, .max))
+            #expect(fence.reported == (options.dwell == 0 ? ["began"] : []))
+            let reported = try act(fence)
+            #expect(reported == reports)
+            #expect(fence.stays == expected)
+        }
+        let dwelling = MatchOptions.visit(dwell: 60_000)
+        try check(dwelling, tells: [0], reports: ["began"]) { $0.advance(to: 60_000) }
+        try check(dwelling, tells: [0, nil, 30_000]) { $0.stand(155, at: 30_000) + $0.stand(10, at: 30_000) }
+        try check(dwelling, tells: [0, nil]) {
+            $0.engine.move($0.subscriber, to: nil, at: 1, into: &$0.effects)
+            return $0.reported
+        }
+        try check(dwelling, tells: [0], reports: ["began"]) { try $0.update(.visit(), at: 30_000) }
+        try check(dwelling, tells: [0, nil]) { try $0.update(dwelling, topic: "u", at: 1) }
+        try check(dwelling, tells: [0, nil], reports: ["met"]) { try $0.update(.once(), at: 1) }
+        try check(.visit(dwell: 60_000, staleAfter: 1000), tells: [0, nil]) { $0.advance(to: 1000) }
+        try check(.visit(dwell: 100_000), tells: [0], reports: ["publication expired"]) { $0.advance(to: 90_000) }
+        try check(.visit(), tells: [], reports: ["left"]) { $0.stand(400, at: 1) }
     }
 
     @Test("A dwell handled late begins its visit then, and not where the pair has left or a life is over meanwhile")

@@ -39,8 +39,10 @@ struct ClientRequest {
         let selector = random.pick(NaiveTwin.SelectorChoice.allCases)
         let excludesSelf = random.chance(30)
         let isVisit = random.chance(40)
+        let dwell = random.chance(50) ? NaiveTwin.dwell : 0
         let pushers = random.chance(40) ? #","pushers":["https://hook.example/\#(id)"]"# : ""
-        let mode = isVisit ? #""mode":"visit","exitMargin":\#(NaiveTwin.exitMargin),"# : #""matchDTL":1e8,"matchTTL":1e9,"#
+        let visit = #""mode":"visit","exitMargin":\#(NaiveTwin.exitMargin),"dwell":\#(dwell),"#
+        let mode = isVisit ? visit : #""matchDTL":1e8,"matchTTL":1e9,"#
         return ClientRequest(
             verb: "subscription/create",
             parameters: """

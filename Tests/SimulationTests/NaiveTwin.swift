@@ -59,6 +59,8 @@ struct NaiveTwin {
     static let metresBetweenPlaces = 25.0
     /// Of every visit, metres: one of the places lies within it, at the longest reach.
     static let exitMargin = 8.0
+    /// Of every other visit, seconds: lives end and begin meanwhile.
+    static let dwell = 5
 
     /// Places on a meridian, far enough from any boundary: ranges end between them.
     static func latitude(of place: Int) -> Double { 40 + Double(place) * metresBetweenPlaces / 111_035.0 }

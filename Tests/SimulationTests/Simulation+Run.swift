@@ -94,6 +94,9 @@ extension Simulation {
         settle()
         for device in Self.devices { tellPosition(device, random.below(Self.places.count), timestamp: now) }
         settle()
+        // Stays become visits.
+        wait(Int64(NaiveTwin.dwell) * 1000)
+        settle()
         for id in twin.subscriptions.keys.sorted() { ask(.read("subscription/get", #""id":"\#(id)""#)) }
         settle()
     }

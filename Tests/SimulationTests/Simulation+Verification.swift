@@ -124,7 +124,7 @@ extension Simulation {
         return wrong
     }
 
-    /// Visits of a pair begin and end in turn, each end names its begin, and what is open at the end is in range.
+    /// Visits of a pair begin and end in turn, each end names its begin, and what is open at the end is in range: it alone is durable.
     private func verifyVisits(_ matches: [Delivered]) -> [String] {
         var wrong: [String] = []
         var running: [NaiveTwin.Pair: String] = [:]
@@ -140,6 +140,8 @@ extension Simulation {
                 running[match.pair] = match.id
             }
         }
+        let durable = disk.durable.visits.map(\.id).sorted()
+        if durable != running.values.sorted() { wrong.append("visits \(durable) are durable, \(running.values.sorted()) go on") }
         for (id, subscription) in twin.subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isVisit {
             for publication in twin.publications.keys.sorted() {
                 let pair = NaiveTwin.Pair(subscription: id, publication: publication)

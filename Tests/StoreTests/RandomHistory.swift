@@ -222,7 +222,8 @@ struct RandomHistory {
 
     private mutating func visit() -> VisitRecord {
         VisitRecord(
-            dataset: pick(Self.datasets), subscriptionId: name("s"), publicationId: name("p"), id: "v\(clock)", since: clock)
+            dataset: pick(Self.datasets), subscriptionId: name("s"), publicationId: name("p"),
+            id: pick(["v\(clock)", ""]), since: clock)
     }
 
     private mutating func match() -> MatchRecord {

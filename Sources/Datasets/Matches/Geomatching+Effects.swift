@@ -12,6 +12,7 @@ extension Geomatching {
         for effect in effects {
             switch effect {
             case .met(let meeting): record(meeting, &turn)
+            case .stay(let stay): record(stay, &turn)
             case .visitBegan(let meeting): begin(meeting, &turn)
             case .visitEnded(var end):
                 end.reason = reason ?? end.reason
@@ -54,26 +55,25 @@ extension Geomatching {
             return
         }
         let message = MatchMessage(id: turn.newID(), event: .began, meeting)
-        noteVisit(message.id, subscription, publication)
-        if subscription.isStored(with: publication) {
-            turn.keep(
-                .put(
-                    VisitRecord(
-                        dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id,
-                        id: message.id, since: meeting.at)))
-        }
+        keepVisit(message.id, since: meeting.at, subscription, publication, &turn)
         send(message, publication, subscription, &turn)
+    }
+
+    /// A pair stays for a `dwell`, which goes on over a restart: in the place of the visit that may follow.
+    private func record(_ stay: PairStay, _ turn: inout Turn) {
+        guard let publication = publication(stay.publication), let subscription = subscription(stay.subscription) else { return }
+        if let since = stay.since {
+            keepVisit("", since: since, subscription, publication, &turn)
+        } else {
+            _ = dropVisit(subscription, publication, &turn)
+        }
     }
 
     /// A visit ended, unless that was reported already.
     private func end(_ end: VisitEnd, _ turn: inout Turn) {
         guard let publication = publication(end.publication), let subscription = subscription(end.subscription),
-            let visit = forgetVisit(subscription, publication)
+            let visit = dropVisit(subscription, publication, &turn), !visit.isEmpty
         else { return }
-        // Also where an update by now lets it last no time.
-        turn.keep(
-            .deleteVisit(
-                dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id))
         send(MatchMessage(id: turn.newID(), visit: visit, end), publication, subscription, &turn)
     }
 
@@ -100,18 +100,39 @@ extension Geomatching {
 
     // MARK: Visits
 
+    private func keepVisit(
+        _ id: String, since: Int64, _ subscription: Subscription, _ publication: Publication, _ turn: inout Turn
+    ) {
+        noteVisit(id, subscription, publication)
+        guard subscription.isStored(with: publication) else { return }
+        turn.keep(
+            .put(
+                VisitRecord(
+                    dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id, id: id,
+                    since: since)))
+    }
+
+    /// - Returns: As ``forgetVisit(_:_:)``.
+    private func dropVisit(_ subscription: Subscription, _ publication: Publication, _ turn: inout Turn) -> String? {
+        guard let visit = forgetVisit(subscription, publication) else { return nil }
+        // Also where an update by now lets it last no time.
+        turn.keep(
+            .deleteVisit(dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id))
+        return visit
+    }
+
     func noteVisit(_ id: String, _ subscription: Subscription, _ publication: Publication) {
         subscription.visits[publication.reference.index] = id
         publication.visitors.insert(subscription.reference.index)
     }
 
-    /// - Returns: The id of the visit's begin; nil where there is no visit.
+    /// - Returns: The id of the visit's begin; empty: it was a stay. nil where there is neither.
     func forgetVisit(_ subscription: Subscription, _ publication: Publication) -> String? {
         publication.visitors.remove(subscription.reference.index)
         return subscription.visits.removeValue(forKey: publication.reference.index)
     }
 
-    /// Ends all visits of a device, on both sides, before the engine does.
+    /// Ends all visits and stays of a device, on both sides, before the engine does.
     func endVisits(of device: Device, _ turn: inout Turn) {
         var pairs: [(subscription: Subscription, publication: Publication)] = []
         for subscription in subscriptions(of: device) {

@@ -1,5 +1,6 @@
 import Geodesy
 import Matching
+import Ranging
 import Records
 import Selectors
 import Wire
@@ -9,7 +10,8 @@ import Wire
 extension Geomatching {
     /// Everything is back: the engine takes up work.
     ///
-    /// - Parameter beacons: The devices that are beacons. Visits with those that nobody is known to see are lost.
+    /// - Parameter beacons: The devices that are beacons. Visits with those that nobody is known to have seen of late are lost,
+    ///   before a dwell that is over by now begins one.
     func resume(beacons: some Sequence<String>, _ turn: inout Turn) {
         for beacon in beacons.sorted(by: { ByteKey($0) < ByteKey($1) }).compactMap({ devices[$0] }) {
             var others: Set<DeviceRef> = []
@@ -19,7 +21,9 @@ extension Geomatching {
             for subscription in subscriptions(of: beacon) {
                 for number in subscription.visits.keys { others.insert(engine.device(of: PublicationRef(index: number))) }
             }
-            for other in others.sorted(by: { $0.index < $1.index }) where engine.sighting(beacon.reference, other) == nil {
+            for other in others.sorted(by: { $0.index < $1.index }) {
+                let seenAt = engine.sighting(beacon.reference, other)?.seenAt
+                if let seenAt, turn.now - seenAt < ProximityTable.factMilliseconds { continue }
                 loseSighting(of: beacon.reference, by: other, &turn)
             }
         }
@@ -95,11 +99,15 @@ extension Geomatching {
     func restore(_ record: VisitRecord, at now: Int64) {
         guard let publication = publications[record.publicationId], let subscription = subscriptions[record.subscriptionId]
         else { return }
-        engine.restoreVisit(subscription.reference, publication.reference, since: record.since, at: now)
+        if record.isStay {
+            engine.restoreStay(subscription.reference, publication.reference, since: record.since, at: now)
+        } else {
+            engine.restoreVisit(subscription.reference, publication.reference, since: record.since, at: now)
+        }
         noteVisit(record.id, subscription, publication)
     }
 
-    /// The visit of a pair is over.
+    /// The visit of a pair, or its stay, is over.
     func restoreEnd(of subscriptionID: String, _ publicationID: String) {
         guard let subscription = subscriptions[subscriptionID], let publication = publications[publicationID] else { return }
         engine.restoreEnd(subscription.reference, publication.reference)
