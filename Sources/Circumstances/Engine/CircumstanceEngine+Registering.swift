@@ -208,7 +208,7 @@ extension CircumstanceEngine {
 
     /// The same for so many of those that name one of them.
     func refreshNamed(atMost limit: Int, in world: some CircumstanceWorld) {
-        guard let predicate = named.outdated.keys.min() else { return }
+        guard let predicate = named.firstOutdated else { return }
         let found = place(named: predicate, in: world)
         for _ in 0..<max(limit, 1) {
             guard let namer = named.popOutdated(predicate) else { return named.refresh(predicate, found, to: 0) }

@@ -56,6 +56,13 @@ struct NamedPlaces {
     /// be what was before.
     private(set) var outdated: [UInt32: Int] = [:]
 
+    /// The least of them.
+    var firstOutdated: UInt32? {
+        var first: UInt32?
+        for predicate in outdated.keys where predicate < first ?? .max { first = predicate }
+        return first
+    }
+
     mutating func noteOutdated(_ predicate: UInt32) { outdated[predicate] = namerCount(of: predicate) }
 
     /// How many name an id, of all owners.
