@@ -51,11 +51,11 @@ test('rooms show how many are in them, on the floor that is chosen, which stands
   await daemon.publish({'v/h/0/a/-/occupancy': {nrOfPeople: 3}, 'v/h/1/b/-/occupancy': {nrOfPeople: 4}});
   const page = await open(t);
   await page.until("geomatch.model.figures.get('v/h/0/a')?.people === 3");
-  assert.equal(await page.evaluate("document.getElementById('floor').value"), '0');
+  await page.until("document.getElementById('floor').value === '0'");
   await page.evaluate("(() => { const floor = document.getElementById('floor'); floor.value = '1'; floor.dispatchEvent(new Event('change')); })()");
   await page.until("location.hash.endsWith('/1')");
   const again = await open(t, await page.evaluate('location.hash'));
-  assert.equal(await again.evaluate("document.getElementById('floor').value"), '1');
+  await again.until("document.getElementById('floor').value === '1'");
 });
 
 test('a match is a line and stands in the list; a click on a device shows it, a second one explains', options, async (t) => {
