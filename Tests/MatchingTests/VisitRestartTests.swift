@@ -95,7 +95,7 @@ struct VisitRestartTests {
         #expect(restored.advance(to: 5500) == ["began"])
     }
 
-    @Test("A dwell that was over while no engine ran begins its visit at once; one of an unseen device waits for its first sight")
+    @Test("A dwell that was over while no engine ran begins its visit at once; one of an unseen device waits for its position")
     func staysOverMeanwhile() throws {
         let over = try Restored(.visit(dwell: 400), at: 10, isVisiting: false, stayingSince: 500)
         #expect(over.resume() == [])

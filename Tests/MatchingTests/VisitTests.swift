@@ -165,9 +165,9 @@ struct VisitTests {
         #expect(fence.advance(to: 91_000) == ["began"])
     }
 
-    @Test("A stay is told of when it begins and when it comes to nothing, but not where it becomes a visit or goes with a side")
+    @Test("A stay is reported when it begins and when it comes to nothing, but not where it becomes a visit or goes with a side")
     func toldStays() throws {
-        func check(_ options: MatchOptions, tells expected: [Int64?], reports: [String] = [], _ act: (Fence) throws -> [String])
+        func check(_ options: MatchOptions, stays expected: [Int64?], reports: [String] = [], _ act: (Fence) throws -> [String])
             throws
         {
             let fence = try Fence(options, at: 10, expiresAt: (90_000, .max))
@@ -177,18 +177,18 @@ struct VisitTests {
             #expect(fence.stays == expected)
         }
         let dwelling = MatchOptions.visit(dwell: 60_000)
-        try check(dwelling, tells: [0], reports: ["began"]) { $0.advance(to: 60_000) }
-        try check(dwelling, tells: [0, nil, 30_000]) { $0.stand(155, at: 30_000) + $0.stand(10, at: 30_000) }
-        try check(dwelling, tells: [0, nil]) {
+        try check(dwelling, stays: [0], reports: ["began"]) { $0.advance(to: 60_000) }
+        try check(dwelling, stays: [0, nil, 30_000]) { $0.stand(155, at: 30_000) + $0.stand(10, at: 30_000) }
+        try check(dwelling, stays: [0, nil]) {
             $0.engine.move($0.subscriber, to: nil, at: 1, into: &$0.effects)
             return $0.reported
         }
-        try check(dwelling, tells: [0], reports: ["began"]) { try $0.update(.visit(), at: 30_000) }
-        try check(dwelling, tells: [0, nil]) { try $0.update(dwelling, topic: "u", at: 1) }
-        try check(dwelling, tells: [0, nil], reports: ["met"]) { try $0.update(.once(), at: 1) }
-        try check(.visit(dwell: 60_000, staleAfter: 1000), tells: [0, nil]) { $0.advance(to: 1000) }
-        try check(.visit(dwell: 100_000), tells: [0], reports: ["publication expired"]) { $0.advance(to: 90_000) }
-        try check(.visit(), tells: [], reports: ["left"]) { $0.stand(400, at: 1) }
+        try check(dwelling, stays: [0], reports: ["began"]) { try $0.update(.visit(), at: 30_000) }
+        try check(dwelling, stays: [0, nil]) { try $0.update(dwelling, topic: "u", at: 1) }
+        try check(dwelling, stays: [0, nil], reports: ["met"]) { try $0.update(.once(), at: 1) }
+        try check(.visit(dwell: 60_000, staleAfter: 1000), stays: [0, nil]) { $0.advance(to: 1000) }
+        try check(.visit(dwell: 100_000), stays: [0], reports: ["publication expired"]) { $0.advance(to: 90_000) }
+        try check(.visit(), stays: [], reports: ["left"]) { $0.stand(400, at: 1) }
     }
 
     @Test("A dwell handled late begins its visit then, and not where the pair has left or a life is over meanwhile")

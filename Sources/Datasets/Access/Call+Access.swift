@@ -13,7 +13,7 @@ extension Call {
         }
     }
 
-    /// A position that a request sets is a live update, too: it is for those who may publish it, whoever owns the device.
+    /// A position that a request sets is a live update, too: it is for those who may publish it, also of devices with an owner.
     func checkMover(of device: Device) throws(WireError) {
         try checkMover(of: device.record.id, device.record.type, owner: device.record.owner)
     }

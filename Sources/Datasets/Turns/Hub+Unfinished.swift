@@ -20,7 +20,7 @@ struct UnfinishedDatasets {
 }
 
 extension Hub {
-    /// Whether work is left that goes on in portions, and not in a dataset that stands still.
+    /// Whether work is left that goes on in portions, and not in a dataset that is halted.
     public var isUnfinished: Bool {
         !shared.unfinished.isEmpty && shared.unfinished.contains { datasets[$0].map { !$0.isHalted } ?? false }
     }
