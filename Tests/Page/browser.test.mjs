@@ -148,6 +148,14 @@ test('what leaves the view goes, and what enters it appears', options, async (t)
   await page.until("geomatch.model.devices.has('far') && !geomatch.model.devices.has('phone')", 9000);
 });
 
+test('an address that is entered as the map comes to rest is not overwritten', options, async (t) => {
+  await move('far', 2000, 0);
+  const {latitude, longitude} = at(25, 25);
+  const page = await open(t, `#demo/18/${latitude}/${longitude}`);
+  await page.evaluate(`(() => { location.hash = '#demo/18/${at(2000, 0).latitude}/${at(2000, 0).longitude}'; geomatch.map.listener.rested(); })()`);
+  await page.until("geomatch.model.devices.has('far')");
+});
+
 test('search finds what is not in view', options, async (t) => {
   await move('far', 2000, 0);
   const {latitude, longitude} = at(25, 25);

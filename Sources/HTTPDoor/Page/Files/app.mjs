@@ -25,6 +25,8 @@ const base = new URL('.', location.href);
 const options = parseOptions(location.search);
 const model = new Model();
 let view = parseView(location.hash);
+/** The address as it was last read or written. */
+let hash = location.hash;
 let link, map, drawing, tiles = null;
 let look = {floor: null, selected: [], isLost: false, now: Date.now()};
 let viewport = null;
@@ -299,8 +301,11 @@ function setFloor(id) {
 function writeHash() {
   // An address without a view is shown all of, once the daemon has said what that is.
   if (!view.dataset || (view.zoom === null && !viewport)) return;
+  // Another one was entered, which is to be read first.
+  if (location.hash !== hash) return;
   Object.assign(view, {zoom: map.zoom, lat: map.latitude, lon: map.longitude});
   history.replaceState(null, '', formatView(view) || location.pathname);
+  hash = location.hash;
 }
 
 // Selection
@@ -619,7 +624,8 @@ function toggleTable(isShown) {
 }
 
 addEventListener('hashchange', () => {
-  const next = parseView(location.hash);
+  hash = location.hash;
+  const next = parseView(hash);
   const isOther = next.dataset !== view.dataset;
   view = next;
   if (isOther) return connect();
