@@ -71,6 +71,17 @@ struct SuspensionTests {
         #expect(again?["result"] != nil)
     }
 
+    @Test("A request that was refused as too many waited had failed without having come, and was in no series")
+    func refusedAreCounted() {
+        let harness = suspended { $0.limits.waitingRequests = 1 }
+        for _ in 1...3 { post(harness, "device/get", #"{"id":"x"}"#) }
+        harness.isDiskSlow = false
+        let figures = harness.hub.figures.first { $0.dataset == "d" }?.requests ?? []
+        #expect(figures.first { $0.request == "device/get" && $0.outcome == "limit" }?.count == 2)
+        #expect(figures.reduce(0) { $0 + $1.count } == harness.counters.requests.received)
+        #expect(figures.filter { $0.outcome != "ok" }.reduce(0) { $0 + $1.count } == harness.counters.requests.failed)
+    }
+
     @Test("All that waited was handled in one turn: it goes on in slices, in order, with what comes meanwhile behind it")
     func slices() {
         let harness = suspended()

@@ -23,7 +23,6 @@ extension Hub {
             let result = try dataset.result(of: query, finding, for: client(of: context), &turn)
             finish(context, context.encode(result: result), nil, repeated: repeated, &turn)
         } catch {
-            datasets[context.dataset]?.requestCounters.failed += 1
             finish(context, error, nil, repeated: repeated, &turn)
         }
     }
@@ -81,10 +80,22 @@ extension Hub {
         for context in repeated { reply(body, to: context, isError: isError, &turn) }
     }
 
-    /// Counts a request of a dataset that is known.
+    /// Counts what became of a request, where its dataset is known.
     private func count(_ context: ReplyContext, _ error: ErrorCode?) {
-        let request = RequestTable.byName[context.request] == nil ? RequestOutcome.unknown : context.request
-        datasets[context.dataset]?.requestOutcomes[RequestOutcome(request: request, error: error), default: 0] += 1
+        count(context.request, of: context.dataset, error)
+    }
+
+    private func count(_ request: String, of dataset: String, _ error: ErrorCode?) {
+        guard let dataset = datasets[dataset] else { return }
+        let name = RequestTable.byName[request] == nil ? RequestOutcome.unknown : request
+        dataset.requestOutcomes[RequestOutcome(request: name, error: error), default: 0] += 1
+        if error != nil { dataset.requestCounters.failed += 1 }
+    }
+
+    /// Counts a request that can neither be handled nor wait.
+    func countUnhandled(_ request: String, of dataset: String) {
+        datasets[dataset]?.requestCounters.received += 1
+        count(request, of: dataset, .limit)
     }
 
     /// An error is a first reply like any other, but for `internal`: trying again is the remedy for that.

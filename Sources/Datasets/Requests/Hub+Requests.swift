@@ -53,15 +53,14 @@ extension Hub {
         let context = ReplyContext(
             address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,
             client: envelope.client, isConfined: envelope.isConfined)
-        datasets[context.dataset]?.requestCounters.failed += 1
+        countUnhandled(context.request, of: context.dataset)
         reply(context.encode(error), to: context, &turn)
     }
 
     /// Of a request that can neither wait nor be refused, its client hears with all others of the same second.
     public func leaveUnanswered(_ envelope: Envelope, _ turn: inout Turn) {
         guard let dataset = datasets[envelope.dataset] else { return }
-        dataset.requestCounters.received += 1
-        dataset.requestCounters.failed += 1
+        countUnhandled(envelope.name, of: envelope.dataset)
         dataset.diagnostics.reportOverload(
             "#", "too many requests wait, and too many replies were not taken: these requests were dropped", count: 1,
             to: envelope.client, &turn)
@@ -112,7 +111,6 @@ extension Hub {
             case .result(let result): finish(context, context.encode(result: result), row, &turn)
             }
         } catch {
-            datasets[context.dataset]?.requestCounters.failed += 1
             finish(context, error, row, &turn)
         }
     }

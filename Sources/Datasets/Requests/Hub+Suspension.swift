@@ -52,7 +52,7 @@ extension Hub {
         let context = received.context
         endPassing(context.dataset)
         guard !waiting.append(received, to: context.dataset, at: turn.now) else { return }
-        datasets[context.dataset]?.requestCounters.failed += 1
+        countUnhandled(context.request, of: context.dataset)
         let error = WireError(
             .limit,
             "\(configuration.limits.waitingRequests) requests to the dataset `\(context.dataset)` wait, or \(configuration.limits.waitingRequestBytes) bytes of them, the maximum: try again later"

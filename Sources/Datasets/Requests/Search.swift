@@ -85,7 +85,6 @@ extension Hub {
             }
             finish(context, context.encode(result: result), nil, repeated: removeWaiting(for: context), &turn)
         } catch {
-            datasets[context.dataset]?.requestCounters.failed += 1
             finish(context, error, nil, repeated: removeWaiting(for: context), &turn)
         }
     }
