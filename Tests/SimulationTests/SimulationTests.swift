@@ -4,8 +4,10 @@ import Testing
 
 @Suite("The whole daemon on virtual time, network and disk")
 struct SimulationTests {
-    /// How many runs a part makes; more with `GEOMATCH_SIMULATIONS`.
-    private static let runs = ProcessInfo.processInfo.environment["GEOMATCH_SIMULATIONS"].flatMap { Int($0) } ?? 50
+    /// How many runs a part makes, by `GEOMATCH_SIMULATIONS`.
+    private static let runs =
+        ProcessInfo.processInfo.environment["GEOMATCH_SIMULATIONS"].flatMap { Int($0) }
+        ?? (ProcessInfo.processInfo.environment["GEOMATCH_TEST_ALL"] == nil ? 20 : 100)
     private static let parts = 8
 
     /// To replay a failure: `GEOMATCH_SIMULATION_SEED`, as it was printed, runs that one alone.
