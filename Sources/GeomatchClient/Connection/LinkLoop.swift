@@ -111,9 +111,10 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
     }
 
     func linkTick(now: Int64) -> Int64 {
-        let next = session.change { $0.tick(now) }
+        // The link's loop may go by the time of day; what waits here does not.
+        let next = session.change { $0.tick(SteadyClock.now()) }
         carryOut()
-        return next
+        return SteadyClock.translate(next, to: now)
     }
 
     private func report(_ body: (SessionCore) -> Void) {

@@ -19,7 +19,7 @@ protocol SessionComponent: AnyObject {
     func daemonLeft()
     /// The broker refuses one of the component's filters.
     func filterRefused(_ filter: String, _ error: GeomatchError, _ core: SessionCore)
-    /// Whatever is due at `now`. - Returns: the next instant something is, milliseconds since 1970 UTC.
+    /// Whatever is due at `now`. - Returns: the next instant something is; both on ``SteadyClock``.
     func tick(_ now: Int64, _ core: SessionCore) -> Int64
 }
 

@@ -24,7 +24,7 @@ struct PendingRequest {
     var needsReader = false
     /// Sent only while this filter is granted: its answer, or what follows it, would be missed.
     var requiredFilter: [UInt8]?
-    /// Milliseconds since 1970 UTC; `Int64.max` for none.
+    /// On ``SteadyClock``; `Int64.max` for none.
     var deadline: Int64
     var timeout: Duration?
     /// The connection it was last sent on.
@@ -65,7 +65,7 @@ extension SessionCore {
             number: nextNumber(), id: Array(id.utf8), message: Publication(topic: topics.request(name), payload: payload),
             needsReader: configuration.isForCommand && timeout != nil,
             requiredFilter: Array((requiredFilter ?? topics.reply).utf8),
-            deadline: timeout.map { WallClock.now() + $0.milliseconds } ?? .max, timeout: timeout, completion: completion)
+            deadline: timeout.map { SteadyClock.now() + $0.milliseconds } ?? .max, timeout: timeout, completion: completion)
         enqueue(request)
         return request.id
     }
@@ -83,7 +83,7 @@ extension SessionCore {
         let number = nextNumber()
         let request = PendingRequest(
             number: number, id: Self.publicationKey(number), message: message, wantsReply: false,
-            deadline: WallClock.now() + timeout.milliseconds, timeout: timeout, completion: completion)
+            deadline: SteadyClock.now() + timeout.milliseconds, timeout: timeout, completion: completion)
         enqueue(request)
         return request.id
     }

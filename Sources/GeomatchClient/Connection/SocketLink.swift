@@ -101,9 +101,9 @@ final class SocketLink: ClientLink, @unchecked Sendable {
     // MARK: The loop
 
     func run() {
-        var next = WallClock.now()
+        var next = SteadyClock.now()
         while phase != .finished {
-            let pause = max(0, min(nextTry, next) - WallClock.now())
+            let pause = max(0, min(nextTry, next) - SteadyClock.now())
             if pause > 0, answers.isEmpty { _ = bell.wait(timeout: .now() + .milliseconds(Int(min(pause, 1000)))) }
             next = turn()
         }
@@ -138,7 +138,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
             end(drainSeconds: stopSeconds)
             return .max
         }
-        let now = WallClock.now()
+        let now = SteadyClock.now()
         if phase == .connected, now - lastHeardAt > Self.silenceMilliseconds { take(.closed(.lost("the daemon is silent"))) }
         if nextTry <= now { connect() }
         if watchAt <= now { watchDataset() }
@@ -152,7 +152,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
             self.channel = channel
             phase = .connected
             failures = 0
-            lastHeardAt = WallClock.now()
+            lastHeardAt = SteadyClock.now()
             handler.linkConnected(sessionPresent: false, protocolVersion: 5)
         case .closed(let cause):
             guard phase == .connecting || phase == .connected else { return }
@@ -163,7 +163,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
             let ceiling = min(configuration.backoff.maximum, configuration.backoff.minimum * Double(1 << min(failures, 30)))
             failures += 1
             let reason = MQTTDisconnect(cause: cause, retryAfterSeconds: ceiling * Double.random(in: 0...1))
-            phase = .waiting(until: WallClock.now() + Int64((reason.retryAfterSeconds ?? 0) * 1000))
+            phase = .waiting(until: SteadyClock.now() + Int64((reason.retryAfterSeconds ?? 0) * 1000))
             handler.linkDisconnected(reason)
         case .frame: break
         }
@@ -191,12 +191,12 @@ final class SocketLink: ClientLink, @unchecked Sendable {
 
     /// `{"topic","payload","cursor"?}`, a reply, or `{}`.
     private func receive(_ bytes: [UInt8]) {
-        lastHeardAt = WallClock.now()
+        lastHeardAt = SteadyClock.now()
         guard bytes.count > 2, let object = (try? JSONValue.parse(bytes))?.asObject else { return }
         guard let path = object["topic"]?.asString, let payload = object["payload"] else {
             if object["requestId"]?.asString == Self.watchID {
                 let isUnknown = object["error"]?.asObject?["error"]?.asString == "unknownDataset"
-                if isUnknown { watchAt = WallClock.now() + Self.watchMilliseconds }
+                if isUnknown { watchAt = SteadyClock.now() + Self.watchMilliseconds }
                 return
             }
             if let token = Self.update(of: object), updates.remove(token) != nil { return answered(token, object["error"]) }

@@ -67,7 +67,7 @@ final class WorkerCore: SessionComponent {
     private var number = 0
     /// The connection that the worker knows of.
     private var connection = 0
-    /// Until when the first one is waited for, milliseconds since 1970 UTC.
+    /// Until when the first one is waited for, on ``SteadyClock``.
     private var deadline = Int64.max
 
     init(_ worker: any ConnectionWorker, _ done: @escaping Done) {
@@ -77,7 +77,7 @@ final class WorkerCore: SessionComponent {
 
     /// - Returns: What it is known by on the session.
     func begin(_ core: SessionCore) -> Int {
-        deadline = WallClock.now() + core.configuration.requestTimeout.milliseconds
+        deadline = SteadyClock.now() + core.configuration.requestTimeout.milliseconds
         number = core.add(self)
         for filter in worker.filters { core.addFilter(filter, component: number) }
         core.hold(number)
@@ -122,7 +122,8 @@ final class WorkerCore: SessionComponent {
         }
         guard connection > 0 else { return deadline }
         do throws(GeomatchError) {
-            if let next = try worker.turn(WorkerLink(link), now: now) { return next }
+            let time = WallClock.now()
+            if let next = try worker.turn(WorkerLink(link), now: time) { return next == .max ? .max : now + (next - time) }
             end(.success(true), core)
         } catch {
             end(.failure(error), core)

@@ -10,7 +10,7 @@ struct LiveRecovery {
     var came = 0
     /// How many updates the snapshot has; nil until the daemon answered.
     var expected: Int?
-    /// When it counts as complete if nothing more comes: at QoS 0 an update may be lost. Milliseconds since 1970 UTC.
+    /// When it counts as complete if nothing more comes: at QoS 0 an update may be lost. On ``SteadyClock``.
     var until = Int64.max
 }
 
@@ -45,7 +45,7 @@ extension LiveDataCore {
             renew(id, at: renewal(core))
             observer?.restored()
             guard let entry = entries[id], entry.recovery != nil else { return }
-            let until = WallClock.now() + Self.snapshotPatience
+            let until = SteadyClock.now() + Self.snapshotPatience
             entry.recovery?.expected = reply["snapshot"]?.asInt64.flatMap { Int(exactly: $0) } ?? 0
             entry.recovery?.until = until
             nextDue = min(nextDue, until)
@@ -80,7 +80,7 @@ extension LiveDataCore {
         guard entry.recovery != nil else { return }
         let wasMissing = entry.recovery?.missing.remove(update.topic) != nil
         if wasMissing || !isKnown { entry.recovery?.came += 1 }
-        if entry.recovery?.expected != nil { entry.recovery?.until = WallClock.now() + Self.snapshotPatience }
+        if entry.recovery?.expected != nil { entry.recovery?.until = SteadyClock.now() + Self.snapshotPatience }
         finishRecoveryIfComplete(entry)
     }
 
@@ -109,7 +109,9 @@ extension LiveDataCore {
     // MARK: Leases
 
     func tick(_ now: Int64, _ core: SessionCore) -> Int64 {
-        let turn = observer?.turn(now: now) ?? .max
+        let time = WallClock.now()
+        let wanted = observer?.turn(now: time) ?? .max
+        let turn = wanted == .max ? .max : now + (wanted - time)
         guard now >= nextDue else { return min(nextDue, turn) }
         for entry in sortedEntries where entry.phase == .active {
             let id = entry.subscription.id
@@ -144,7 +146,7 @@ extension LiveDataCore {
             subscribeAgain(id, core)
         case .failure(let error):
             entries[id]?.request = nil
-            renew(id, at: WallClock.now() + Self.renewalPause)
+            renew(id, at: SteadyClock.now() + Self.renewalPause)
             send(.failed(error))
         }
     }

@@ -13,7 +13,7 @@ final class LiveDataCore: SessionComponent {
         var subscription: LiveSubscription
         let filter: String
         var phase = Phase.subscribing
-        /// When the lease is renewed, milliseconds since 1970 UTC.
+        /// When the lease is renewed, on ``SteadyClock``.
         var renewAt = Int64.max
         /// The request that is under way for it.
         var request: [UInt8]?
@@ -34,7 +34,7 @@ final class LiveDataCore: SessionComponent {
     var number = 0
     /// By the ids this library gave.
     var entries: [String: Entry] = [:]
-    /// When something is due for one of them, milliseconds since 1970 UTC.
+    /// When something is due for one of them, on ``SteadyClock``.
     var nextDue = Int64.max
     private(set) var state = ConnectionState.closed
     let events = Broadcast<LiveDataEvent, Never>()
@@ -241,7 +241,7 @@ final class LiveDataCore: SessionComponent {
     }
 
     /// Half of the lease from now.
-    func renewal(_ core: SessionCore) -> Int64 { WallClock.now() + Int64(core.configuration.leaseSeconds) * 500 }
+    func renewal(_ core: SessionCore) -> Int64 { SteadyClock.now() + Int64(core.configuration.leaseSeconds) * 500 }
 
     func renew(_ id: String, at instant: Int64) {
         entries[id]?.renewAt = instant

@@ -82,7 +82,7 @@ final class FakeLink: ClientLink, @unchecked Sendable {
             for deed in deeds { deed(handler) }
             if isStopped { break }
             if isWoken { handler.linkWoken() }
-            let pause = min(1000, max(0, handler.linkTick(now: WallClock.now()) - WallClock.now()))
+            let pause = min(1000, max(0, handler.linkTick(now: SteadyClock.now()) - SteadyClock.now()))
             _ = bell.wait(timeout: .now() + .milliseconds(Int(pause)))
         }
         isConnected = false
