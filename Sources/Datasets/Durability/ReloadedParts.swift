@@ -32,10 +32,10 @@ struct ReloadedParts {
 }
 
 extension Hub {
-    func reload(place id: String, _ found: ReloadedParts, in name: String) {
+    func reload(place id: String, _ found: ReloadedParts, in name: String) throws {
         guard let book = datasets[name]?.places else { return }
         if let place = found.record(.place(dataset: name, id: id), as: PlaceRecord.self)?.place {
-            _ = try? book.table.upsert(place)
+            try book.restore(place)
             let hours = found.verifications(id, in: name)
             if !hours.isEmpty { book.setVerifications(of: id, to: hours) }
         } else {

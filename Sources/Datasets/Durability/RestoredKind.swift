@@ -50,8 +50,8 @@ final class RestoredKind: Sendable {
             ) { hub, record, _ in hub.datasets[record.dataset]?.places.restore(record.category) },
             RestoredKind(
                 PlaceRecord.self, delete: { hub, key in hub.dataset(of: key)?.places.remove(key.id) },
-                reload: { hub, key, found in hub.reload(place: key.id, found, in: key.text(0)) }
-            ) { hub, record, _ in _ = try? hub.datasets[record.dataset]?.places.table.upsert(record.place) },
+                reload: { hub, key, found in try hub.reload(place: key.id, found, in: key.text(0)) }
+            ) { hub, record, _ throws(WireError) in try hub.datasets[record.dataset]?.places.restore(record.place) },
             RestoredKind(
                 VerificationRecord.self, reload: { hub, key, found in hub.reload(verification: key, found) }
             ) { hub, record, _ in

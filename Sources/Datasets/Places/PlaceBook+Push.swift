@@ -13,10 +13,10 @@ extension PlaceBook {
         if let before { try call.checkOwner(before.owner, of: "place", place.id) }
         place.owner = before == nil ? call.owner : before?.owner
         place.revision = call.revision(after: before?.revision, content: place.content())
-        guard before != nil || table.count < call.limits.places else {
-            throw WireError(.limit, "there are \(call.limits.places) places, which is the maximum")
+        if before == nil {
+            try checkRoom()
+            try call.dataset.checkShare(ofPlaces: table.count(ownedBy: call.client.name), for: call.client)
         }
-        if before == nil { try call.dataset.checkShare(ofPlaces: table.count(ownedBy: call.client.name), for: call.client) }
         if !call.endsBeforeEffects {
             call.dataset.circumstances.activate(at: call.now)
             try call.dataset.circumstances.changePlace(place.id, &turn) { () throws(WireError) in

@@ -1,10 +1,13 @@
 import OpeningHours
 import Places
 import Records
+import Wire
 
 /// The places of one dataset, their categories and hours, and which candidates were sent of devices.
 final class PlaceBook {
     let table: PlaceTable
+    /// How many places may be made; what the store gave back is not refused.
+    private let limit: Int
     var hours: PlaceHours
     /// How often devices said that they were at a place, where they ever did, by the hour of its week.
     private(set) var verifications = ByteKeyed<[Int: Int]>()
@@ -27,7 +30,8 @@ final class PlaceBook {
     static let sentMax = 10_000
 
     init(limit: Int, timeZone: String) {
-        table = PlaceTable(limit: limit)
+        self.limit = limit
+        table = PlaceTable(limit: .max)
         hours = PlaceHours(timeZone: timeZone)
     }
 
@@ -35,6 +39,22 @@ final class PlaceBook {
     func remove(_ id: String) {
         table.remove(id)
         setVerifications(of: id, to: [:])
+    }
+
+    /// - Throws: `limit` where one place more is too many.
+    func checkRoom() throws(WireError) {
+        guard table.count < limit else { throw WireError(PlaceError.full(limit: limit)) }
+    }
+
+    /// A place was given back.
+    ///
+    /// - Throws: Where it is not what this program wrote.
+    func restore(_ place: Place) throws(WireError) {
+        do throws(PlaceError) {
+            try table.upsert(place)
+        } catch {
+            throw WireError(error)
+        }
     }
 
     /// A category was given back: see ``declareRestored()``.

@@ -72,6 +72,7 @@ struct PlaceImport {
     private mutating func put(
         _ place: Place, _ known: PlaceTable.Handle?, _ changing: Changing
     ) throws(WireError) {
+        if known == nil { try book.checkRoom() }
         try changing(place.id, known == nil) { () throws(WireError) in
             do throws(PlaceError) {
                 try book.table.upsert(place)

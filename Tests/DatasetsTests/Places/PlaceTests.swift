@@ -339,6 +339,18 @@ struct PlaceTests {
                 == "limit categories")
     }
 
+    @Test("What is beyond a maximum that was lowered is there after a restart, and nothing is added to it")
+    func loweredLimit() {
+        let harness = HubHarness()
+        importPlaces(harness, ["a", "b", "c"].map { point($0) })
+        harness.adjust { $0.limits.places = 2 }
+        harness.restart()
+        #expect(ids(harness.result("place/list")) == ["a", "b", "c"])
+        let result = importPlaces(harness, [point("c", 7.43), point("d")])
+        #expect(result?["replaced"]?.number == 1)
+        #expect(result?["refused"]?.elements.compactMap { $0["error"]?.refusal } == ["limit"])
+    }
+
     // MARK: Durability
 
     @Test("Everything comes back after a kill, and goes with its dataset")
