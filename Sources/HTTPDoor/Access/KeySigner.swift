@@ -60,9 +60,11 @@ public struct KeySigner: Sendable {
 
     public func sign(_ claims: KeyClaims) -> SignedKey {
         let signed = Base64URL.encode(Array(#"{"alg":"ES256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(Self.payload(claims))
-        // It fails only where the key is none.
-        let signature = (try? key.signature(for: Array(signed.utf8))).map { Array($0.rawRepresentation) } ?? []
-        let text = signed + "." + Base64URL.encode(signature)
+        // Without a signature the text could be guessed: no such key may leave.
+        guard let signature = try? key.signature(for: Array(signed.utf8)) else {
+            preconditionFailure("a private key of P-256 signs every text")
+        }
+        let text = signed + "." + Base64URL.encode(Array(signature.rawRepresentation))
         return SignedKey(text: text, digest: Self.digest(of: text))
     }
 

@@ -68,12 +68,14 @@ extension MatchmoreExchange {
 
 /// Ids of what is not kept.
 enum RandomID {
+    private static let hexDigits = Array("0123456789abcdef".utf8)
+
     /// A version 4 UUID (RFC 9562).
     static func uuid() -> String {
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = bytes.flatMap { [$0 >> 4, $0 & 15] }.map { "0123456789abcdef".utf8.dropFirst(Int($0)).first! }
+        let digits = bytes.flatMap { [hexDigits[Int($0 >> 4)], hexDigits[Int($0 & 15)]] }
         var text = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { text.append("-") }
