@@ -85,6 +85,20 @@ public struct ClusterView: Equatable, Sendable {
     /// Who serves a shard; nil where nobody does.
     public func owner(of shard: Int) -> String? { leases[shard].isExpired ? nil : leases[shard].owner }
 
+    /// Whether a shard may pass to a node with this epoch: its owner is silent or names that node as its successor.
+    public func mayPass(_ shard: Int, to node: String, epoch: Int64) -> Bool {
+        let lease = leases[shard]
+        return (lease.isOverdue || lease.successor == node) && lease.epoch + 1 == epoch
+    }
+
+    /// Whether what a node restored of a shard, to serve it with this epoch, may still be served: the shard may pass to it, or has.
+    public func isStandby(of shard: Int, epoch: Int64, ofUseTo node: String) -> Bool {
+        let lease = leases[shard]
+        // One whose datasets were deleted meanwhile does not begin.
+        return mayPass(shard, to: node, epoch: epoch)
+            || lease.owner == node && lease.epoch == epoch && datasetCounts[shard] > 0
+    }
+
     /// The same without some nodes and what they have.
     func without(_ gone: Set<String>) -> ClusterView {
         var view = self

@@ -266,7 +266,12 @@ final class ClusterNode: @unchecked Sendable {
             // Not the wall clock, which may be set meanwhile.
             _ = hurried.wait(timeout: .now() + .milliseconds(Int(pause)))
         }
-        if !isReplaced { try? cluster.leases.leave(entry) }
+        if !isReplaced {
+            do { try cluster.leases.leave(entry) } catch {
+                log.warning(
+                    "the store does not know that this node left: its leases end by themselves", metadata: ["error": "\(error)"])
+            }
+        }
         log.info("left the cluster", metadata: ["node": "\(name)"])
     }
 
@@ -329,11 +334,18 @@ final class ClusterNode: @unchecked Sendable {
         }
         guard !changed.isEmpty else { return }
         onThread { [self] in
-            let isWritten = (try? cluster.write(changed)) != nil
+            let failure: (any Error)?
+            do {
+                try cluster.write(changed)
+                failure = nil
+            } catch { failure = error }
+            if let failure {
+                log.warning("contents of datasets not written, tried again", metadata: ["error": "\(failure)"])
+            }
             lock.withLock {
                 isWritingContents = false
                 // What changed meanwhile is newer.
-                if !isWritten { contents.merge(changed.map { ($0.dataset, $0) }) { newer, _ in newer } }
+                if failure != nil { contents.merge(changed.map { ($0.dataset, $0) }) { newer, _ in newer } }
             }
         }
     }
@@ -449,7 +461,14 @@ final class ClusterNode: @unchecked Sendable {
         guard let count, count < Self.triesMax, let around else { return }
         log.debug("standing by", metadata: ["shard": .stringConvertible(shard), "epoch": .stringConvertible(epoch)])
         onThread {
-            let restored = try? RestoredShard(shard, epoch: epoch, around)
+            let restored: RestoredShard?
+            do {
+                restored = try RestoredShard(shard, epoch: epoch, around)
+            } catch {
+                restored = nil
+                self.log.warning(
+                    "shard cannot be restored ahead", metadata: ["shard": .stringConvertible(shard), "error": "\(error)"])
+            }
             self.lock.withLock {
                 self.standbys[shard] = restored
                 self.standingBy.remove(shard)
@@ -494,19 +513,10 @@ final class ClusterNode: @unchecked Sendable {
     /// Forgets what was restored for nothing: its owner is back, or another node has it.
     private func standDown(_ view: ClusterView) {
         let over = lock.withLock { () -> [RestoredShard] in
-            let over = standbys.filter { shard, standby in
-                let lease = view.leases[shard]
-                // One whose datasets were deleted meanwhile does not begin here.
-                return
-                    !((lease.isOverdue || lease.successor == name) && lease.epoch + 1 == standby.epoch
-                    || lease.owner == name && lease.epoch == standby.epoch && view.datasetCounts[shard] > 0)
-            }
+            let over = standbys.filter { !view.isStandby(of: $0.key, epoch: $0.value.epoch, ofUseTo: name) }
             for shard in over.keys { standbys[shard] = nil }
             // What was tried for an owner that came back says nothing of a later move.
-            tries = tries.filter { shard, tried in
-                let lease = view.leases[shard]
-                return (lease.isOverdue || lease.successor == name) && lease.epoch + 1 == tried.epoch
-            }
+            tries = tries.filter { view.mayPass($0.key, to: name, epoch: $0.value.epoch) }
             return Array(over.values)
         }
         // To free a large one takes long.
