@@ -63,7 +63,7 @@ final class NodeFront: @unchecked Sendable {
     private static func owner(of dataset: String, _ node: ClusterNode?) async -> Forwarding.Owner {
         let deadline = LeaseClock.now() + patienceMilliseconds
         while let node {
-            switch node.place(of: Sharding.shard(of: dataset)) {
+            switch node.location(of: Sharding.shard(of: dataset)) {
             case .here(let shard):
                 if let door = shard.running.http { return .here(door) }
             case .elsewhere(let other):
