@@ -1,4 +1,5 @@
 import Datasets
+import Records
 import Wire
 
 // Requests of clients, served in turn.
@@ -87,7 +88,7 @@ extension Core {
         queues.used(end - start, by: envelope.answer.queue)
     }
 
-    func answer(_ query: StoreQuery, with finding: StoreFinding) {
+    func answer(_ query: StoreQuery, with finding: StoreAnswer) {
         let start = clock.monotonic()
         hub.answer(query, with: finding, &turn)
         let end = clock.monotonic()

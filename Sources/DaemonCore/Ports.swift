@@ -89,7 +89,7 @@ public enum LogCompletion: Sendable {
     case durable(through: UInt64)
     /// Nothing from this token on was kept; everything appended until ``DurableLog/resume(afterRefusal:)`` is not either.
     case refused(from: UInt64, reason: String)
-    case answer(UInt64, StoreFinding)
+    case answer(UInt64, StoreAnswer)
     case loaded(UInt64, Result<LoadedState, LoadFailure>)
 }
 

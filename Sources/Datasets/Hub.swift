@@ -42,7 +42,7 @@ public final class Hub {
     /// A refusal whose datasets are not loaded yet.
     var pendingLoad: PendingLoad?
     /// What the store answered about datasets that are not loaded yet.
-    var deferredAnswers: [(query: StoreQuery, finding: StoreFinding)] = []
+    var deferredAnswers: [(query: StoreQuery, finding: StoreAnswer)] = []
     /// What came in for suspended datasets.
     var waiting: WaitingInputs
     /// Reads that go through very many objects, the next first.

@@ -1,3 +1,5 @@
+import Records
+
 // The journal's reading thread: one query at a time, on a connection of its own.
 
 extension Journal {

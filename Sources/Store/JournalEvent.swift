@@ -20,18 +20,7 @@ public enum JournalCompletion: Equatable, Sendable {
     case answer(UInt64, StoreAnswer)
 }
 
-/// What a read found.
-public enum StoreAnswer: Equatable, Sendable {
-    case matches([MatchRecord])
-    /// The match to begin after is not among the newest hundred of its device.
-    case noSuchMatch
-    case match(MatchRecord?)
-    case feed(FeedPage)
-    /// In the order asked; nil for those there are none of.
-    case documents([KnownDocument?])
-    /// The store could not be read; the journal reports why where it lasts.
-    case failed
-
+extension StoreAnswer {
     /// About how much memory it takes.
     var bytes: Int {
         switch self {

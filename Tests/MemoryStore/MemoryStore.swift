@@ -267,7 +267,7 @@ extension MemoryStore {
         tables[Kind.pair.rawValue][[.text(dataset), .text(subscriptionId), .text(publicationId)]] != nil
     }
 
-    public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
+    public func finding(_ kind: StoreQuery.Kind) -> StoreAnswer {
         switch kind {
         case .feed(let query): .feed(feedPage(query))
         case .documents(let lookups): .documents(documents(lookups))

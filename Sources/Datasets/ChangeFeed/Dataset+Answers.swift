@@ -6,7 +6,7 @@ import Records
 extension Dataset {
     /// The result of a question to the store. Matches belong to their subscription's owner.
     func result(
-        of query: StoreQuery, _ finding: StoreFinding, for client: RequestingClient, _ turn: inout Turn
+        of query: StoreQuery, _ finding: StoreAnswer, for client: RequestingClient, _ turn: inout Turn
     ) throws(WireError) -> [UInt8] {
         switch finding {
         case .failed:

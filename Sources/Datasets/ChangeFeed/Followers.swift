@@ -111,7 +111,7 @@ final class Followers {
     /// The store's answer to a follower.
     ///
     /// - Parameter encode: Makes a message of a page, from a number on.
-    func answer(_ finding: StoreFinding, to number: UInt32, _ encode: (FeedPage, Int64) -> Message, _ turn: inout Turn) {
+    func answer(_ finding: StoreAnswer, to number: UInt32, _ encode: (FeedPage, Int64) -> Message, _ turn: inout Turn) {
         guard let follower = byNumber[number], follower.state == .asking else { return }
         follower.state = .idle
         guard case .feed(let page) = finding else {

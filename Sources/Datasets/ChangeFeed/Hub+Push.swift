@@ -5,7 +5,7 @@ import Wire
 
 extension Hub {
     /// Goes on with the push that waits for documents, and then with what waited for it.
-    func resumePush(_ context: ReplyContext, _ finding: StoreFinding, _ turn: inout Turn) {
+    func resumePush(_ context: ReplyContext, _ finding: StoreAnswer, _ turn: inout Turn) {
         guard let dataset = datasets[context.dataset], case .push(var awaited)? = dataset.suspension else {
             // The creation of its dataset was refused meanwhile.
             return finish(context, unwritable(context, &turn), nil, repeated: removeWaiting(for: context), &turn)

@@ -6,7 +6,7 @@ import Records
 
 extension Hub {
     /// Answers with what the store found.
-    public func answer(_ query: StoreQuery, with finding: StoreFinding, _ turn: inout Turn) {
+    public func answer(_ query: StoreQuery, with finding: StoreAnswer, _ turn: inout Turn) {
         let context = query.reply
         if datasets[context.dataset]?.isLoading == true { return deferredAnswers.append((query, finding)) }
         switch query.use {
@@ -129,7 +129,7 @@ extension Hub {
     }
 }
 
-extension StoreFinding {
+extension StoreAnswer {
     fileprivate var isFailure: Bool {
         if case .failed = self { true } else { false }
     }

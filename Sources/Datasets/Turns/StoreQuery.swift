@@ -39,18 +39,6 @@ public struct StoreQuery: Sendable {
     }
 }
 
-/// What the store found.
-public enum StoreFinding: Sendable {
-    case matches([MatchRecord])
-    /// `after` names no match that is kept.
-    case noSuchMatch
-    case match(MatchRecord?)
-    case feed(FeedPage)
-    /// In the order asked.
-    case documents([KnownDocument?])
-    case failed
-}
-
 /// Something an operator should read, never with payloads or credentials.
 public enum Notice: Equatable, Sendable {
     case datasetCreated(String)

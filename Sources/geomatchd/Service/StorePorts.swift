@@ -62,21 +62,8 @@ final class JournalLog: DurableLog, Sendable {
             case .durable(let token): .durable(through: token)
             case .refused(let token, let error): .refused(from: token, reason: error.description)
             case .answer(let token, let answer):
-                takeLoaded(token).map { .loaded(token, $0) } ?? .answer(token, StoreFinding(answer))
+                takeLoaded(token).map { .loaded(token, $0) } ?? .answer(token, answer)
             }
-        }
-    }
-}
-
-extension StoreFinding {
-    fileprivate init(_ answer: StoreAnswer) {
-        switch answer {
-        case .matches(let matches): self = .matches(matches)
-        case .noSuchMatch: self = .noSuchMatch
-        case .match(let match): self = .match(match)
-        case .feed(let page): self = .feed(page)
-        case .documents(let documents): self = .documents(documents)
-        case .failed: self = .failed
         }
     }
 }

@@ -141,7 +141,7 @@ struct LiveComponentTests {
 struct FollowersTests {
     private let followers = Followers(administrators: AccessPatterns([]))
 
-    private func page(_ last: Int64) -> StoreFinding {
+    private func page(_ last: Int64) -> StoreAnswer {
         .feed(FeedPage(last: last, purgedThrough: 0, rows: [], isPart: false))
     }
 
