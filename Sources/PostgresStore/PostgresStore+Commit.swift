@@ -7,15 +7,15 @@ extension PostgresStore {
     public func commit(_ changes: [DurableChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
         try changing(by: changes) { connection in
-            var transaction = Transaction(connection, repliesMax: repliesMax, debris, shard: shard)
-            for change in changes { try debris.clear(beforehand: change, connection) }
+            var transaction = Transaction(connection, repliesMax: repliesMax, purge, shard: shard)
+            for change in changes { try purge.clear(beforehand: change, connection) }
             try transaction.feed.lookUp(changes)
             for change in changes { try transaction.apply(change) }
             try transaction.end()
         }
     }
 
-    /// One transaction, which may condemn datasets, or remove what is left of them.
+    /// One transaction, which may mark datasets for purging, or remove what is left of them.
     ///
     /// - Parameter changes: Those that it writes, as far as memory knows of them.
     func changing<Value>(
@@ -24,7 +24,7 @@ extension PostgresStore {
         do throws(StoreError) {
             return try writing.use { connection in
                 try connection.send("BEGIN")
-                try debris.know(connection, of: shard)
+                try purge.know(connection, of: shard)
                 let value = try body(connection)
                 try shard?.count(changes, connection)
                 try shard?.checkFence(connection)
@@ -33,7 +33,7 @@ extension PostgresStore {
                 return value
             }
         } catch {
-            debris.forget()
+            purge.forget()
             throw error
         }
     }
@@ -43,7 +43,7 @@ extension PostgresStore {
 struct Transaction {
     private let connection: Connection
     private let repliesMax: Int64
-    private let debris: Debris
+    private let purge: PendingPurge
     private let shard: PostgresShard?
     var feed: FeedTransaction
     private var highest: [NumberSequence: Int64] = [:]
@@ -52,10 +52,10 @@ struct Transaction {
 
     private static let rowsMax = 500
 
-    init(_ connection: Connection, repliesMax: Int64, _ debris: Debris, shard: PostgresShard?) {
+    init(_ connection: Connection, repliesMax: Int64, _ purge: PendingPurge, shard: PostgresShard?) {
         self.connection = connection
         self.repliesMax = repliesMax
-        self.debris = debris
+        self.purge = purge
         self.shard = shard
         feed = FeedTransaction(connection, shard: shard)
     }
@@ -63,7 +63,7 @@ struct Transaction {
     mutating func apply(_ change: DurableChange) throws {
         if case .put = change {} else { try sendRows() }
         // Also of what this transaction has deleted.
-        try debris.clear(beforehand: change, connection)
+        try purge.clear(beforehand: change, connection)
         switch change {
         case .put(let record): try put(record)
         case .delete(let key): try delete(key)
@@ -156,7 +156,7 @@ struct Transaction {
         for kind in Kind.allCases where !kind.row.endsDataset && kind != .place {
             try connection.send(kind.statements.ofDataset, [.text(id)])
         }
-        try debris.delete(id, connection)
+        try purge.delete(id, connection)
     }
 
     /// Removes the rows that are too old, and the oldest of each owner that has too many: until then an owner may have more, and a

@@ -20,7 +20,7 @@ public final class PostgresStore: Sendable {
     /// For what takes long.
     let restoring: Lane
     let schema: String
-    let debris = Debris()
+    let purge = PendingPurge()
     /// The part of the store that this is; nil: all of it.
     let shard: PostgresShard?
     private let isSuspect: @Sendable () -> Bool

@@ -11,9 +11,9 @@ public protocol DurableStore: AnyObject, Sendable {
     /// Whether the way to it is seen to be broken, without asking; nil: there is no way that could be.
     var isCutOff: Bool? { get }
     /// Whether there are rows that nobody reads any more.
-    var hasDebris: Bool { get throws(StoreError) }
+    var hasPendingPurge: Bool { get throws(StoreError) }
     /// Removes some of what nobody reads any more, in one short transaction that looks at so many rows; returns whether there is more.
-    func removeDebris(looking count: Int) throws(StoreError) -> Bool
+    func purgeSome(looking count: Int) throws(StoreError) -> Bool
 
     /// Gives back everything, or what belongs to one dataset, as ``Store/restore(dataset:repliesSince:_:)`` says.
     func restore(dataset: String?, repliesSince: Int64, _ visit: (DurableChange) throws -> Void) throws

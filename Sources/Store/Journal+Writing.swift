@@ -8,7 +8,7 @@ extension Journal {
     }
 
     func write() {
-        lookForDebris()
+        lookForPendingPurge()
         if store.isCutOff != nil { lookAt = Gate.now() }
         while let arrived = awaitArrivals() {
             for entry in arrived { waiting.append(entry) }
@@ -39,7 +39,7 @@ extension Journal {
                     hurryOnce()
                 }
                 if let outage, Gate.now() >= outage.retryAt { return [] }
-                if hasDebris, outage == nil { return [] }
+                if hasPendingPurge, outage == nil { return [] }
                 if let lookAt, outage == nil, Gate.now() >= lookAt { return [] }
                 gate.wait(for: .arrived, until: outage?.retryAt ?? lookAt)
             }
@@ -57,14 +57,14 @@ extension Journal {
     // MARK: While the store can be written
 
     /// So many rows are looked at before anything else is done.
-    private static let debrisPiece = 2000
+    private static let purgePiece = 2000
 
     private func work() {
         while !waiting.isEmpty, outage == nil, !gate.locked({ shared.isAbandoned }) {
             let group = waiting.group(entriesMax: singly > 0 ? 1 : .max)
             do throws(StoreError) {
                 try keep(group)
-                lookForDebris()
+                lookForPendingPurge()
             } catch {
                 refuse(group, error)
             }
@@ -79,13 +79,13 @@ extension Journal {
         do throws(StoreError) { try store.probe() } catch { beginOutage(error) }
     }
 
-    private func lookForDebris() { hasDebris = (try? store.hasDebris) ?? false }
+    private func lookForPendingPurge() { hasPendingPurge = (try? store.hasPendingPurge) ?? false }
 
     /// Removes a piece of what nobody reads any more, while nothing waits for the disk.
     private func clearUp() {
-        guard hasDebris, waiting.isEmpty, outage == nil else { return }
+        guard hasPendingPurge, waiting.isEmpty, outage == nil else { return }
         do throws(StoreError) {
-            hasDebris = try store.removeDebris(looking: Self.debrisPiece)
+            hasPendingPurge = try store.purgeSome(looking: Self.purgePiece)
         } catch {
             beginOutage(error)
         }

@@ -9,7 +9,7 @@ import Records
 /// and nothing can be read to find out. Reads run beside the writes and see what is durable, during an outage too.
 /// Must be closed: its threads hold it until then.
 ///
-/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `singly`, `hasHurried`, `lookAt` and `hasDebris` only on
+/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `singly`, `hasHurried`, `lookAt` and `hasPendingPurge` only on
 /// the writing thread; everything else is constant.
 public final class Journal: @unchecked Sendable {
     let store: any DurableStore
@@ -30,7 +30,7 @@ public final class Journal: @unchecked Sendable {
     /// When to see whether the store is cut off; nil where it cannot be.
     var lookAt: Double?
     /// The store has rows that nobody reads any more, to be removed while nothing waits.
-    var hasDebris = false
+    var hasPendingPurge = false
 
     struct Shared {
         var arrived: [Backlog.Entry] = []

@@ -15,13 +15,13 @@ final class PlaceRows {
     /// The rows were read.
     private var isKnown = false
     /// Deleted datasets with rows that nobody reads any more.
-    private(set) var condemned: Set<String> = []
-    /// The last row that ``Store/removeDebris(looking:)`` looked at.
+    private(set) var pendingPurge: Set<String> = []
+    /// The last row that ``Store/purgeSome(looking:)`` looked at.
     var sweptThrough: Int64 = 0
 
     /// What the transaction changed, in order.
     private var changes: [Change] = []
-    private var former: (condemned: Set<String>, sweptThrough: Int64)?
+    private var former: (pendingPurge: Set<String>, sweptThrough: Int64)?
 
     private enum Change {
         case entered(dataset: String, hash: UInt64, row: Int64)
@@ -74,40 +74,40 @@ final class PlaceRows {
 
     /// Takes in all places while somebody reads them anyway.
     ///
-    /// - Parameter each: Calls its argument with row, dataset and id of each place whose dataset is not condemned.
+    /// - Parameter each: Calls its argument with row, dataset and id of each place whose dataset is not pending purge.
     func read(_ each: ((_ row: Int64, _ dataset: String, _ id: String) throws -> Void) throws -> Void) throws {
         guard !isKnown else { return try each { _, _, _ in } }
         datasets = [:]
         try each { row, dataset, id in
-            guard condemned.isEmpty || !condemned.contains(dataset) else { return }
+            guard pendingPurge.isEmpty || !pendingPurge.contains(dataset) else { return }
             guard row <= RowIndex.rowMax else { throw StoreError.corrupt }
             datasets[dataset, default: RowIndex()].insert(row, hash: RowIndex.hash(id))
         }
         isKnown = true
     }
 
-    // MARK: Condemned datasets
+    // MARK: Datasets pending purge
 
-    func readCondemned(_ db: Database) throws {
+    func readPendingPurge(_ db: Database) throws {
         var names: Set<String> = []
         try db.rows("SELECT dataset FROM condemned") { names.insert($0.text(0)) }
-        condemned = names
+        pendingPurge = names
     }
 
-    func condemn(_ dataset: String) {
+    func markForPurge(_ dataset: String) {
         drop(dataset)
-        condemned.insert(dataset)
+        pendingPurge.insert(dataset)
         // Rows that were looked at may be of this one.
         sweptThrough = 0
     }
 
-    func absolve(_ dataset: String) { condemned.remove(dataset) }
+    func endPurge(_ dataset: String) { pendingPurge.remove(dataset) }
 
     // MARK: Transactions
 
     func begin() {
         changes.removeAll(keepingCapacity: changes.count < 100_000)
-        former = (condemned, sweptThrough)
+        former = (pendingPurge, sweptThrough)
     }
 
     func rollBack() {
@@ -119,6 +119,6 @@ final class PlaceRows {
             }
         }
         changes.removeAll()
-        if let former { (condemned, sweptThrough) = former }
+        if let former { (pendingPurge, sweptThrough) = former }
     }
 }

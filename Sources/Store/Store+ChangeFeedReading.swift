@@ -22,10 +22,10 @@ extension Store {
         }
     }
 
-    private static func isCondemned(_ dataset: String, _ db: Database) throws -> Bool {
-        var isCondemned = false
-        try db.rows("SELECT 1 FROM condemned WHERE dataset = ?", dataset) { _ in isCondemned = true }
-        return isCondemned
+    private static func isPendingPurge(_ dataset: String, _ db: Database) throws -> Bool {
+        var isPendingPurge = false
+        try db.rows("SELECT 1 FROM condemned WHERE dataset = ?", dataset) { _ in isPendingPurge = true }
+        return isPendingPurge
     }
 
     // MARK: Pages and documents
@@ -34,7 +34,7 @@ extension Store {
     public func feedPage(_ query: FeedQuery) throws(StoreError) -> FeedPage {
         try read { db in
             var page = FeedPage(last: 0, purgedThrough: 0, rows: [], isPart: false)
-            guard try !Self.isCondemned(query.dataset, db) else { return page }
+            guard try !Self.isPendingPurge(query.dataset, db) else { return page }
             try db.rows("SELECT last, purgedThrough FROM feed WHERE dataset = ?", query.dataset) {
                 page.last = $0.int64(0)
                 page.purgedThrough = $0.int64(1)
@@ -96,7 +96,7 @@ extension Store {
         _ lookup: DocumentLookup, _ db: Database, _ places: PlaceRows, _ budget: inout ContentBudget
     ) throws -> KnownDocument? {
         let key = DocumentName(lookup.dataset, lookup.type, lookup.id)
-        guard !places.condemned.contains(lookup.dataset), let known = try row(of: key, db, places) else { return nil }
+        guard !places.pendingPurge.contains(lookup.dataset), let known = try row(of: key, db, places) else { return nil }
         var found: (row: Int64, owner: String?, reader: String, winner: DocumentLeaf, seq: Int64)?
         try db.rows("SELECT row, owner, reader, revision, deleted, seq, content FROM document WHERE row = ?", known.row) { row in
             guard let revision = RevisionID(row.text(3)) else { throw StoreError.corrupt }

@@ -54,7 +54,7 @@ extension Store {
                 var reader = RowReader(row)
                 let record = try PlaceRecord(from: &reader)
                 try note(row.int64(index), record.dataset, record.place.id)
-                if places.condemned.isEmpty || !places.condemned.contains(record.dataset) { try visit(.put(record)) }
+                if places.pendingPurge.isEmpty || !places.pendingPurge.contains(record.dataset) { try visit(.put(record)) }
             }
         }
     }

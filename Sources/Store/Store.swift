@@ -50,7 +50,7 @@ public final class Store: Sendable {
                 try Self.prepare(db)
             }
             try Self.migrator.migrate(queue)
-            try queue.inDatabase { [places] in try places.readCondemned($0) }
+            try queue.inDatabase { [places] in try places.readPendingPurge($0) }
             reader = try DatabaseQueue(path: path, configuration: Self.readingConfiguration)
             log = try LogWriteBack(path: path, Self.configuration, besides: queue)
         } catch {

@@ -238,26 +238,26 @@ struct LeaseTests {
     }
 
     @Test("A node that lost a shard removes nothing of a deleted dataset any more, and nobody removes what is another shard's")
-    func fenceOfDebris() throws {
+    func fenceOfPurge() throws {
         try withCluster { join in
             let cluster = try join("c")
             let (city, other) = (Sharding.shard(of: "demo"), Sharding.shard(of: "home"))
             try cluster.leases.take([city: 0, other: 0], for: "a")
             let former = cluster.store(of: city, epoch: 1)
-            former.debris.atOnce = 10
+            former.purge.atOnce = 10
             let devices = (0..<50).map { device("d\($0)", of: "demo") }
             try former.commit([.put(DatasetRecord(id: "demo", createdAt: 1, updatedAt: 1, revision: "1-a"))] + devices)
             try former.commit([.deleteDataset(id: "demo", at: 9)])
-            #expect(try former.hasDebris && former.removeDebris(looking: 5))
+            #expect(try former.hasPendingPurge && former.purgeSome(looking: 5))
             let neighbour = cluster.store(of: other, epoch: 1)
-            #expect(try !neighbour.hasDebris && !neighbour.removeDebris(looking: 5))
+            #expect(try !neighbour.hasPendingPurge && !neighbour.purgeSome(looking: 5))
             try cluster.leases.handOver(city, epoch: 1, to: "b")
-            #expect(throws: StoreError.fenced) { try former.removeDebris(looking: 5) }
+            #expect(throws: StoreError.fenced) { try former.purgeSome(looking: 5) }
             let present = cluster.store(of: city, epoch: 2)
             var pieces = 0
-            while try present.removeDebris(looking: 5) { pieces += 1 }
+            while try present.purgeSome(looking: 5) { pieces += 1 }
             // Each portion is five rows: forty-five documents were left, had the former owner removed none.
-            #expect(try pieces >= 8 && !present.hasDebris)
+            #expect(try pieces >= 8 && !present.hasPendingPurge)
         }
     }
 

@@ -93,7 +93,7 @@ struct PlaceRowsTests {
     }
 
     @Test("A dataset with a great many places is gone at once for callers, and from the disk piece by piece")
-    func condemned() throws {
+    func pendingPurge() throws {
         try withScratch { scratch in
             var store = try scratch.store()
             store.places.atOnce = 10
@@ -101,17 +101,17 @@ struct PlaceRowsTests {
             try store.commit([dataset("city"), dataset("park")] + others)
             try store.commit((0..<100).map { put("city", "p\($0)", name: "house") })
             try store.commit([.deleteDataset(id: "city", at: 9)])
-            #expect(try store.hasDebris)
+            #expect(try store.hasPendingPurge)
             try expectNothing(of: "city", in: store)
-            #expect(try store.removeDebris(looking: 30))
+            #expect(try store.purgeSome(looking: 30))
             // As if it had been killed in between.
             store = try scratch.store()
-            #expect(try store.hasDebris)
+            #expect(try store.hasPendingPurge)
             try expectNothing(of: "city", in: store)
             var pieces = 0
-            while try store.removeDebris(looking: 30) { pieces += 1 }
+            while try store.purgeSome(looking: 30) { pieces += 1 }
             #expect(pieces >= 3)
-            #expect(try !store.hasDebris)
+            #expect(try !store.hasPendingPurge)
             let left = try store.queue.inDatabase { db in
                 try ["place", "document", "leaf", "ancestor", "condemned"].map {
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? -1
@@ -128,10 +128,10 @@ struct PlaceRowsTests {
             store.places.atOnce = 10
             try store.commit((0..<100).map { put("city", "p\($0)", name: "old") })
             try store.commit([.deleteDataset(id: "city", at: 9)])
-            _ = try store.removeDebris(looking: 30)
+            _ = try store.purgeSome(looking: 30)
             if restarts { store = try scratch.store() }
             try store.commit([dataset("city"), put("city", "p5", name: "new")])
-            #expect(try !store.hasDebris)
+            #expect(try !store.hasPendingPurge)
             #expect(try store.restored().places.map(\.place.name) == ["new"])
             let page = try store.feedPage(FeedQuery(dataset: "city", since: 0, limit: 100, bytes: 1 << 20, reader: nil))
             #expect(page.rows.map(\.id) == ["p5"])

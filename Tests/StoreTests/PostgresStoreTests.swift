@@ -40,28 +40,28 @@ struct PostgresStoreTests {
     // MARK: Large datasets
 
     @Test("A dataset with a great many documents is gone at once for callers, and from the tables piece by piece")
-    func condemned() throws {
+    func pendingPurge() throws {
         try PostgresServer.shared.get().withStore { first in
-            first.debris.atOnce = 10
+            first.purge.atOnce = 10
             try first.commit([dataset("city"), dataset("park")] + (0..<7).map { place("park", $0) })
             try first.commit((0..<100).map { place("city", $0) })
             try first.commit([.deleteDataset(id: "city", at: 9)])
             try expectNothing(of: "city", in: first)
-            #expect(try first.removeDebris(looking: 30))
+            #expect(try first.purgeSome(looking: 30))
             let second = try again(first)
             defer { second.close() }
-            #expect(try second.hasDebris)
+            #expect(try second.hasPendingPurge)
             try expectNothing(of: "city", in: second)
             var pieces = 0
-            while try second.removeDebris(looking: 30) { pieces += 1 }
+            while try second.purgeSome(looking: 30) { pieces += 1 }
             #expect(pieces >= 3)
-            #expect(try !second.hasDebris)
+            #expect(try !second.hasPendingPurge)
             #expect(try count(["place", "document", "leaf", "ancestor", "condemned"], in: second) == [7, 7, 0, 0, 0])
         }
     }
 
     private func expectNothing(of name: String, in store: PostgresStore) throws {
-        #expect(try store.hasDebris)
+        #expect(try store.hasPendingPurge)
         let known = try store.restored()
         #expect(known.places.count == 7 && known.places.allSatisfy { $0.dataset != name })
         let page = try store.feedPage(FeedQuery(dataset: name, since: 0, limit: 10, bytes: 1 << 20, reader: nil))
@@ -73,7 +73,7 @@ struct PostgresStoreTests {
     @Test("A dataset made anew while the former one still goes has nothing of that", arguments: [false, true])
     func madeAnew(inOneTransaction: Bool) throws {
         try PostgresServer.shared.get().withStore { store in
-            store.debris.atOnce = 10
+            store.purge.atOnce = 10
             try store.commit((0..<100).map { place("city", $0, name: "old") })
             let (end, begin): (DurableChange, [DurableChange]) = (
                 .deleteDataset(id: "city", at: 9), [dataset("city"), place("city", 5, name: "new")]
@@ -82,10 +82,10 @@ struct PostgresStoreTests {
                 try store.commit([end] + begin)
             } else {
                 try store.commit([end])
-                _ = try store.removeDebris(looking: 30)
+                _ = try store.purgeSome(looking: 30)
                 try store.commit(begin)
             }
-            #expect(try !store.hasDebris)
+            #expect(try !store.hasPendingPurge)
             #expect(try store.restored().places.map(\.place.name) == ["new"])
             let page = try store.feedPage(FeedQuery(dataset: "city", since: 0, limit: 100, bytes: 1 << 20, reader: nil))
             #expect(page.rows.map(\.id) == ["p5"] && page.last == 1)
@@ -95,12 +95,12 @@ struct PostgresStoreTests {
     @Test("A deletion that was not committed leaves nothing to be removed")
     func deletionTakenBack() throws {
         try PostgresServer.shared.get().withStore { store in
-            store.debris.atOnce = 10
+            store.purge.atOnce = 10
             try store.commit([dataset("city")] + (0..<100).map { place("city", $0) })
             try store.poison()
             #expect(throws: StoreError.self) { try store.commit([.deleteDataset(id: "city", at: 9), .poison]) }
             #expect(try store.restored().places.count == 100)
-            #expect(try !store.removeDebris(looking: 30) && !store.hasDebris)
+            #expect(try !store.purgeSome(looking: 30) && !store.hasPendingPurge)
             #expect(try store.restored().places.count == 100)
         }
     }

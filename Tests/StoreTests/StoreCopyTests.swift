@@ -50,7 +50,7 @@ struct StoreCopyTests {
             first.places.atOnce = 0
             for _ in 0..<60 { try first.commit(history.batch(upTo: 25)) }
             _ = try CopyTally(copying: first, to: postgres)
-            postgres.debris.atOnce = 0
+            postgres.purge.atOnce = 0
             try expectSame(first, postgres)
             for _ in 0..<30 {
                 let batch = history.batch(upTo: 25)
@@ -65,7 +65,7 @@ struct StoreCopyTests {
                 try first.commit(batch)
                 try last.commit(batch)
             }
-            while try last.removeDebris(looking: 100) {}
+            while try last.purgeSome(looking: 100) {}
             try expectSame(first, last)
         }
     }

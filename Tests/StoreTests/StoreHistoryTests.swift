@@ -22,7 +22,7 @@ struct StoreHistoryTests {
                     store.places.atOnce = atOnce
                     try store.commit(batch)
                     for change in batch { twin.apply(change) }
-                    if step % 3 == 0 { _ = try store.removeDebris(looking: 1 + step % 5) }
+                    if step % 3 == 0 { _ = try store.purgeSome(looking: 1 + step % 5) }
                     guard step % 10 == 9 else { continue }
                     // Once closed in order, once simply let go of.
                     if step % 20 == 9 { try store.close() }

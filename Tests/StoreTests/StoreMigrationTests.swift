@@ -49,8 +49,8 @@ struct StoreMigrationTests {
             for change in EveryKind.older { memory.apply(change) }
             try expectSame(store, memory)
             #expect(try store.metadata("storeId") == "a")
-            #expect(try store.hasDebris)
-            while try store.removeDebris(looking: 1) {}
+            #expect(try store.hasPendingPurge)
+            while try store.purgeSome(looking: 1) {}
             let more: [DurableChange] = [
                 .put(DatasetRecord(id: "old", createdAt: 1, updatedAt: 1, revision: "1-a")), .matchSettled(number: 3),
                 .deletePlace(dataset: EveryKind.dataset, id: "café"), .forgetDevice(dataset: EveryKind.dataset, id: "tag"),

@@ -122,7 +122,7 @@ struct PlaceStoreBenchmark: ParsableCommand {
         let all = try Self.seconds {
             var hasMore = true
             while hasMore {
-                longest = max(longest, try Self.seconds { hasMore = try store.removeDebris() })
+                longest = max(longest, try Self.seconds { hasMore = try store.purgeSome() })
                 pieces += 1
             }
         }

@@ -18,8 +18,8 @@ final class SlowStore: DurableStore {
     }
 
     func probe() throws(StoreError) { try store.probe() }
-    var hasDebris: Bool { get throws(StoreError) { false } }
-    func removeDebris(looking count: Int) throws(StoreError) -> Bool { false }
+    var hasPendingPurge: Bool { get throws(StoreError) { false } }
+    func purgeSome(looking count: Int) throws(StoreError) -> Bool { false }
     func restore(dataset: String?, repliesSince: Int64, _ visit: (DurableChange) throws -> Void) throws {
         try store.restore(dataset: dataset, repliesSince: repliesSince, visit)
     }

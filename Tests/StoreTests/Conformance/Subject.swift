@@ -96,8 +96,8 @@ final class MemorySubject: FaultyStore, @unchecked Sendable {
 
     func probe() throws(StoreError) { if lock.withLock({ isFull }) { throw .full } }
 
-    var hasDebris: Bool { false }
-    func removeDebris(looking count: Int) -> Bool { false }
+    var hasPendingPurge: Bool { false }
+    func purgeSome(looking count: Int) -> Bool { false }
 
     func restore(dataset: String?, repliesSince: Int64, _ visit: (DurableChange) throws -> Void) throws {
         for change in lock.withLock({ memory.restored(dataset, repliesSince: repliesSince) }) { try visit(change) }

@@ -6,20 +6,20 @@ import Records
 // crash. A client that creates the dataset anew before that waits until all of them are gone.
 
 extension Store {
-    public var hasDebris: Bool {
-        get throws(StoreError) { try access { _ in !places.condemned.isEmpty } }
+    public var hasPendingPurge: Bool {
+        get throws(StoreError) { try access { _ in !places.pendingPurge.isEmpty } }
     }
 
-    public func removeDebris(looking count: Int = 2000) throws(StoreError) -> Bool {
+    public func purgeSome(looking count: Int = 2000) throws(StoreError) -> Bool {
         var hasMore = false
         try transact { db in
-            for dataset in places.condemned.sorted() {
+            for dataset in places.pendingPurge.sorted() {
                 guard try removeDocuments(of: dataset, count, db) == 0 else {
                     hasMore = true
                     return
                 }
             }
-            guard !places.condemned.isEmpty else { return }
+            guard !places.pendingPurge.isEmpty else { return }
             hasMore = try removePlaces(count, db)
         }
         return hasMore
@@ -43,49 +43,49 @@ extension Store {
     ///
     /// - Returns: Whether there is more.
     private func removePlaces(_ count: Int, _ db: Database) throws -> Bool {
-        var doomed: [Int64] = []
+        var purged: [Int64] = []
         var lookedAt = 0
         try db.rows("SELECT row, dataset FROM place WHERE row > ? ORDER BY row LIMIT ?", places.sweptThrough, count) { row in
             lookedAt += 1
             places.sweptThrough = row.int64(0)
-            if places.condemned.contains(row.text(1)) { doomed.append(row.int64(0)) }
+            if places.pendingPurge.contains(row.text(1)) { purged.append(row.int64(0)) }
         }
-        for row in doomed { try db.run("DELETE FROM place WHERE row = ?", row) }
+        for row in purged { try db.run("DELETE FROM place WHERE row = ?", row) }
         guard lookedAt < count else { return true }
-        for dataset in places.condemned { try forget(condemned: dataset, db) }
+        for dataset in places.pendingPurge { try forget(purged: dataset, db) }
         return false
     }
 
-    private func forget(condemned dataset: String, _ db: Database) throws {
+    private func forget(purged dataset: String, _ db: Database) throws {
         try db.run("DELETE FROM condemned WHERE dataset = ?", dataset)
-        places.absolve(dataset)
+        places.endPurge(dataset)
     }
 
     // MARK: As part of other transactions
 
-    /// Removes the places and documents of a dataset, or leaves them to ``removeDebris(looking:)`` where they are too many.
+    /// Removes the places and documents of a dataset, or leaves them to ``purgeSome(looking:)`` where they are too many.
     static func deletePlaces(of dataset: String, _ db: Database, _ places: PlaceRows) throws {
         try places.know(db)
         guard places.count(of: dataset) <= places.atOnce else {
             try db.run("INSERT OR IGNORE INTO condemned VALUES (?)", dataset)
-            places.condemn(dataset)
+            places.markForPurge(dataset)
             return
         }
         for row in places.rows(of: dataset).sorted() { try db.run("DELETE FROM place WHERE row = ?", row) }
         places.drop(dataset)
-        // Where an earlier dataset of this name is condemned, its documents are.
-        guard !places.condemned.contains(dataset) else { return }
+        // Where an earlier dataset of this name is pending purge, its documents are.
+        guard !places.pendingPurge.contains(dataset) else { return }
         for sql in documentsOfDataset { try db.run(sql, dataset) }
     }
 
-    /// Makes room for what becomes part of a condemned dataset's name again: all of the former one goes, in this transaction.
+    /// Makes room for what becomes part of a name that is pending purge again: all of the former dataset goes, in this transaction.
     static func clear(beforehand change: DurableChange, _ db: Database, _ places: PlaceRows) throws {
-        guard !places.condemned.isEmpty, let dataset = change.dataset, places.condemned.contains(dataset), change.revivesDataset
+        guard !places.pendingPurge.isEmpty, let dataset = change.dataset, places.pendingPurge.contains(dataset), change.revivesDataset
         else { return }
         try places.know(db)
         try db.run("DELETE FROM place WHERE dataset = ?", dataset)
         for sql in documentsOfDataset { try db.run(sql, dataset) }
         try db.run("DELETE FROM condemned WHERE dataset = ?", dataset)
-        places.absolve(dataset)
+        places.endPurge(dataset)
     }
 }
