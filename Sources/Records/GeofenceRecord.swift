@@ -155,21 +155,6 @@ public struct GeofenceDeliveryAmendment: RecordAmendment {
     public func write(to fields: inout some FieldWriter) { delivery.write(to: &fields) }
 }
 
-/// How far the delivery of an event has come.
-public struct IncidentProgress: RecordAmendment {
-    public static var kind: Kind { .incident }
-    public static let columns = ["settled", "fate"]
-    public let key: RecordKey
-    /// A bit for each target that is complete.
-    public let settled: UInt32
-    public let fate: MatchFate
-
-    public func write(to fields: inout some FieldWriter) {
-        fields.write(Int64(settled))
-        fields.write(fate.rank)
-    }
-}
-
 extension GeofenceRecord: JSONObjectEncodable {
     /// As requests answer with it and the change feed shows it; without `delivery` and the secret.
     package func encodeMembers(into writer: inout JSONWriter) {
@@ -195,8 +180,5 @@ extension DurableChange {
     package static func deleteGeofence(dataset: String, path: String) -> Self { .delete(RecordKey(.geofence, dataset, path)) }
     package static func putDelivery(dataset: String, geofence path: String, _ delivery: Delivery) -> Self {
         .amend(GeofenceDeliveryAmendment(key: RecordKey(.geofence, dataset, path), delivery: delivery))
-    }
-    package static func incidentProgress(number: Int64, settled: UInt32, fate: MatchFate) -> Self {
-        .amend(IncidentProgress(key: RecordKey(.incident, number: number), settled: settled, fate: fate))
     }
 }

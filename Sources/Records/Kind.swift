@@ -1,7 +1,7 @@
 /// What is durable, kind by kind: the table that stores, restarts and refusals read. The order is that of a restore.
 public enum Kind: Int, CaseIterable, Sendable {
     case dataset, deletedDataset, structure, category, place, verification, device, publication, subscription, pair, visit
-    case circumstance, held, placeVisit, stay, geofence, geofenceVisit, incident, liveState, liveSubscription, beaconMonitor,
+    case circumstance, held, placeVisit, stay, geofence, geofenceVisit, event, liveState, liveSubscription, beaconMonitor,
         follower, accessKey, checkpoint, match, reply
 
     /// Lent, not copied: it is looked at with every change.
@@ -93,10 +93,10 @@ public enum Kind: Int, CaseIterable, Sendable {
                 .referring("geofence", to: .geofence, goes: .deleted).referring("deviceId", to: .device, goes: .deleted)
                 .evaluated([.put, .deletion]),
             KindRow(
-                IncidentRecord.self, "incident", key: 1,
+                EventRecord.self, "incident", key: 1,
                 "number dataset id sourceId owner createdAt body source pushers secret settled fate push"
             )
-            .counted(.match).evaluated(.put).amended(by: [IncidentProgress.self]),
+            .counted(.match).evaluated(.put).amended(by: [EventProgress.self]),
             KindRow(LiveStateRecord.self, "liveState", key: 2, "dataset topic timestamp receivedAt number payload")
                 .counted(.live).readAlone().replacedByTheNext(),
             KindRow(

@@ -7,7 +7,7 @@ extension MatchProgress {
     }
 }
 
-extension IncidentProgress {
+extension EventProgress {
     public init(of key: RecordKey, from fields: inout some FieldReader) throws(MalformedRow) {
         self.key = key
         (settled, fate) = try MatchFate.read(from: &fields)

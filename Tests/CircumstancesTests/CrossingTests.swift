@@ -58,7 +58,7 @@ private struct Walk {
     }
 
     /// Goes at most so many metres each way; returns what fired.
-    mutating func step(_ device: Int, _ length: Double) -> [Occurrence] {
+    mutating func step(_ device: Int, _ length: Double) -> [CircumstanceEvent] {
         func next(_ value: Double) -> Double { min(450, max(-450, value + Double.random(in: -length...length, using: &random))) }
         devices[device].east = next(devices[device].east)
         devices[device].north = next(devices[device].north)
@@ -72,9 +72,9 @@ private struct Walk {
     }
 
     /// What must fire now, by the distance of each rule's place.
-    mutating func expected(_ device: Int) -> [Occurrence] {
+    mutating func expected(_ device: Int) -> [CircumstanceEvent] {
         let at = Self.position(devices[device].east, devices[device].north)
-        var fired: [Occurrence] = []
+        var fired: [CircumstanceEvent] = []
         for rule in rules where devices[device].owner.map({ $0 == rule.owner }) ?? true {
             guard let distance = world.distance(of: rule.place, latitude: at.latitude, longitude: at.longitude) else { continue }
             let isHeld = held[device].contains(rule.ref.index)
@@ -84,7 +84,7 @@ private struct Walk {
             guard holds == (rule.trigger == .arriving) else { continue }
             let places = holds ? [NearbyPlace(place: rule.place, distance: distance)] : []
             fired.append(
-                Occurrence(
+                CircumstanceEvent(
                     circumstance: rule.ref, device: UInt32(device), trigger: rule.trigger,
                     atPlaces: rule.nearRadius == nil ? places : [], nearPlaces: rule.nearRadius == nil ? [] : places,
                     fix: Fix(latitude: at.latitude, longitude: at.longitude, accuracy: 5, timestamp: now), timestamp: now))
@@ -128,7 +128,7 @@ struct CrossingTests {
         #expect(town.effects.isEmpty)
     }
 
-    private func sorted(_ occurrences: [Occurrence]) -> [Occurrence] {
+    private func sorted(_ occurrences: [CircumstanceEvent]) -> [CircumstanceEvent] {
         occurrences.sorted { $0.circumstance.index < $1.circumstance.index }
     }
 }

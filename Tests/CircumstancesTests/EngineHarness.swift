@@ -81,7 +81,7 @@ struct EngineHarness {
     }
 
     /// What fired since the last call.
-    mutating func fired() -> [Occurrence] {
+    mutating func fired() -> [CircumstanceEvent] {
         defer { effects.removeAll() }
         return effects.compactMap { if case .occurred(let occurrence) = $0 { occurrence } else { nil } }
     }

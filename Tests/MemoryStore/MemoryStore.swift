@@ -247,7 +247,7 @@ extension MemoryStore {
     public var stays: [StayRecord] { records() }
     public var visits: [VisitRecord] { records() }
     /// By number, the order of delivery.
-    public var incidents: [IncidentRecord] { records() }
+    public var incidents: [EventRecord] { records() }
     public var liveStateCount: Int { tables[Kind.liveState.rawValue].count }
     public var pendingMatches: [MatchRecord] { records().filter(\.pending) }
 

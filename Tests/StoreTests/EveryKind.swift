@@ -17,7 +17,7 @@ enum EveryKind {
     private static var geofences: [DurableChange] {
         var delivery = Delivery()
         (delivery.matched, delivery.dropped, delivery.lastMatchAt, delivery.lastError) = (3, 1, 8, "refused")
-        var event = IncidentRecord(
+        var event = EventRecord(
             number: 5, dataset: dataset, id: "e", source: .geofence, sourceID: "plain", owner: "client", createdAt: 13,
             body: [0x7B, 0x7D])
         (event.pushers, event.secret, event.push) = (["https://example.com/é"], "s3cret é", #"{"deviceId":"tag"}"#)
@@ -42,7 +42,7 @@ enum EveryKind {
             .put(
                 GeofenceVisitRecord(
                     dataset: dataset, geofence: "client/plain", deviceID: "tag", id: "event", since: 13, hasDwelled: true)),
-            .put(event), .incidentProgress(number: 5, settled: 1, fate: .expired),
+            .put(event), .eventProgress(number: 5, settled: 1, fate: .expired),
         ]
     }
 
@@ -146,7 +146,7 @@ enum EveryKind {
                     dataset: dataset, deviceID: "tag",
                     stay: StayRow(latitude: 43, longitude: 7, since: 13, isMoving: true, delay: nil))),
             .put(
-                IncidentRecord(
+                EventRecord(
                     number: 1, dataset: dataset, id: "i", source: .beacon, sourceID: "m", owner: "client", createdAt: 13,
                     body: [0x7B, 0x7D])),
         ]

@@ -136,11 +136,11 @@ struct RandomHistory {
             let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true), delay: maybe(clock))
             return .put(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
         default:
-            guard chance() else { return .incidentSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
+            guard chance() else { return .eventSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
             lastMatch += 1
             return .put(
-                IncidentRecord(
-                    number: lastMatch, dataset: dataset, id: "i\(lastMatch)", source: random.pick(IncidentRecord.Source.allCases),
+                EventRecord(
+                    number: lastMatch, dataset: dataset, id: "i\(lastMatch)", source: random.pick(EventRecord.Source.allCases),
                     sourceID: name("w"), owner: "client", createdAt: clock, body: bytes(30)))
         }
     }

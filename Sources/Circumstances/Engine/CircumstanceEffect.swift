@@ -10,11 +10,11 @@ public enum CircumstanceEffect: Equatable, Sendable {
     /// A stay or a motion began, or what its last fix says of a stay is no longer all. Durable: a row for each device;
     /// ``CircumstanceEngine/restore(_:at:heardAt:stay:)`` takes it back.
     case stay(device: UInt32, StayRow)
-    case occurred(Occurrence)
+    case occurred(CircumstanceEvent)
 }
 
 /// A circumstance that became true or false of a device.
-public struct Occurrence: Equatable, Sendable {
+public struct CircumstanceEvent: Equatable, Sendable {
     public var circumstance: CircumstanceRef
     public var device: UInt32
     public var trigger: CircumstanceRule.Trigger
@@ -50,7 +50,7 @@ public struct StayRow: Equatable, Sendable {
 public struct CircumstanceAnswer: Equatable, Sendable {
     /// Nil is unknown.
     public var value: Bool?
-    /// As in ``Occurrence``.
+    /// As in ``CircumstanceEvent``.
     public var atPlaces: [NearbyPlace]
     public var nearPlaces: [NearbyPlace]
 }

@@ -185,7 +185,7 @@ extension CircumstanceEngine {
         let places = places()
         effects.append(
             .occurred(
-                Occurrence(
+                CircumstanceEvent(
                     circumstance: circumstance, device: device, trigger: value ? .arriving : .departing, atPlaces: places.at,
                     nearPlaces: places.near, fix: track.pointee.fix, timestamp: instant)))
     }

@@ -71,7 +71,7 @@ extension Beacons {
 
 extension BeaconMonitor {
     /// `{"event","deviceId","proximityUUID","major"?,"minor"?,"timestamp"}`
-    fileprivate func event(_ name: String, _ device: String, at instant: Int64) -> IncidentRecord {
+    fileprivate func event(_ name: String, _ device: String, at instant: Int64) -> EventRecord {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("event", name)
@@ -79,7 +79,7 @@ extension BeaconMonitor {
         record.encodeRegion(into: &writer)
         writer.member("timestamp", instant)
         writer.endObject()
-        return IncidentRecord(
+        return EventRecord(
             number: 0, dataset: record.dataset, id: "", source: .beacon, sourceID: record.id, owner: record.client,
             createdAt: instant, body: writer.bytes)
     }

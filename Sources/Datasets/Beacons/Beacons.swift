@@ -18,7 +18,7 @@ enum BeaconEffect: Equatable {
     case seen(DeviceSighting)
     case lost(beacon: DeviceRef, observer: DeviceRef)
     /// A client is notified; number and id are given when it is sent.
-    case event(IncidentRecord)
+    case event(EventRecord)
 }
 
 /// Beacons by radio in one dataset: which observers see them, which devices are or carry them, and which clients monitor them.

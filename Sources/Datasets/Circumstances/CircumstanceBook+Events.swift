@@ -7,24 +7,24 @@ import Wire
 
 extension CircumstanceBook {
     /// Its number is given when it is sent.
-    func event(_ occurrence: Occurrence, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) -> IncidentRecord {
+    func event(_ occurrence: CircumstanceEvent, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) -> EventRecord {
         let record = circumstance.record
         let id = turn.newID()
         var body = encode(occurrence, id: id, circumstance, device)
-        if body.count > Self.incidentBytesMax {
+        if body.count > Self.eventBytesMax {
             let failure = WireError(
                 .limit,
-                "the message would have \(body.count) bytes, more than \(Self.incidentBytesMax): register it without `debug`, or shorter",
+                "the message would have \(body.count) bytes, more than \(Self.eventBytesMax): register it without `debug`, or shorter",
                 field: "debug")
             body = encode(failure, occurrence, id: id, record, device)
         }
-        return IncidentRecord(
+        return EventRecord(
             number: 0, dataset: dataset, id: id, source: .circumstance, sourceID: record.id, owner: record.owner,
             createdAt: occurrence.timestamp, body: body)
     }
 
     /// Has an event delivered.
-    func send(_ event: IncidentRecord, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) {
+    func send(_ event: EventRecord, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) {
         let record = circumstance.record
         let isOwn = device.record.owner.map { $0.hasSameBytes(as: record.owner) } ?? true
         shared.outbox.send(
@@ -41,12 +41,12 @@ extension CircumstanceBook {
     // MARK: The message
 
     /// The trace of an expression repeats its parts at each level, up to a megabyte.
-    private static let incidentBytesMax = 256 * 1024
+    private static let eventBytesMax = 256 * 1024
 
     /// Of an occurrence that cannot be sent as a whole:
     /// `{"incidentId","circumstanceId","name","tags","when","deviceId","timestamp","error":{"code","error","message","field"?}}`
     private func encode(
-        _ failure: WireError, _ occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device
+        _ failure: WireError, _ occurrence: CircumstanceEvent, id: String, _ record: CircumstanceRecord, _ device: Device
     ) -> [UInt8] {
         JSONWriter.object { writer in
             encodeHead(of: occurrence, id: id, record, device, into: &writer)
@@ -57,7 +57,7 @@ extension CircumstanceBook {
     }
 
     private func encodeHead(
-        of occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device, into writer: inout JSONWriter
+        of occurrence: CircumstanceEvent, id: String, _ record: CircumstanceRecord, _ device: Device, into writer: inout JSONWriter
     ) {
         writer.member("incidentId", id)
         writer.member("circumstanceId", record.id)
@@ -69,7 +69,7 @@ extension CircumstanceBook {
 
     /// `{"incidentId","circumstanceId","name","tags","when","deviceId","atPlaces","nearPlaces","location"?,"timestamp","trace"?}`
     private func encode(
-        _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device
+        _ occurrence: CircumstanceEvent, id: String, _ circumstance: Circumstance, _ device: Device
     ) -> [UInt8] {
         let record = circumstance.record
         return JSONWriter.object { writer in

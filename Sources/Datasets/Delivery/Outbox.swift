@@ -30,8 +30,8 @@ final class Outbox {
     private var completedMatches: [Int64] = []
     /// Matches some of whose targets are complete, since that was last made durable.
     private var progressedMatches: Set<Int64> = []
-    /// Incidents that were delivered, not yet made durable.
-    private var completedIncidents: [Int64] = []
+    /// Events that were delivered, not yet made durable.
+    private var completedEvents: [Int64] = []
     /// Those whose delivery counters changed since they were last made durable.
     private var changedSources: [any Delivering] = []
 
@@ -100,7 +100,7 @@ final class Outbox {
     ///   - targets: Where it goes beside its topic.
     ///   - message: What is sent to push services.
     func send(
-        _ record: IncidentRecord, of geofence: Geofence? = nil, to targets: Targets = Targets(),
+        _ record: EventRecord, of geofence: Geofence? = nil, to targets: Targets = Targets(),
         saying message: () -> PushMessage? = { nil }, _ account: MatchAccount, _ turn: inout Turn
     ) {
         var record = record
@@ -122,7 +122,7 @@ final class Outbox {
             geofence?.delivery.dropped += 1
             geofence?.delivery.lastError = reason
             account.diagnostics.reportLoss(
-                .dropped, naming.name(of: delivery.recipient), "the incident \(record.id) is lost: \(reason)",
+                .dropped, naming.name(of: delivery.recipient), "the event \(record.id) is lost: \(reason)",
                 to: delivery.recipient.client, &turn)
             return
         }
@@ -220,7 +220,7 @@ final class Outbox {
     }
 
     /// Restores an event that is still to be delivered.
-    func restore(_ record: IncidentRecord, of geofence: Geofence?, _ account: MatchAccount) throws(WireError) {
+    func restore(_ record: EventRecord, of geofence: Geofence?, _ account: MatchAccount) throws(WireError) {
         noteNumber(record.number)
         guard pending[record.number] == nil else { return }
         let recipient = PendingDelivery.recipient(of: record)
@@ -233,7 +233,7 @@ final class Outbox {
     func endRestoration() {
         for delivery in pending.values {
             delivery.source?.delivery.retried += 1
-            guard !delivery.isIncident else { continue }
+            guard !delivery.isEvent else { continue }
             delivery.account.counters.matched += 1
             delivery.account.counters.pending += 1
             delivery.account.counters.retried += 1
@@ -419,8 +419,8 @@ final class Outbox {
         }
         progressedMatches.remove(delivery.number)
         if let source, source.delivery.pending > 0 { source.delivery.count(delivery.fate) }
-        if delivery.isIncident {
-            completedIncidents.append(delivery.number)
+        if delivery.isEvent {
+            completedEvents.append(delivery.number)
             return
         }
         completedMatches.append(delivery.number)
@@ -437,7 +437,7 @@ final class Outbox {
         delivery.source?.delivery.lastError = "\(target): \(reason)"
         delivery.account.diagnostics.reportLoss(
             fate, naming.name(of: delivery.recipient),
-            "the \(delivery.isIncident ? "incident" : "match") \(delivery.id) is lost for \(target): \(reason)",
+            "the \(delivery.isEvent ? "event" : "match") \(delivery.id) is lost for \(target): \(reason)",
             to: delivery.recipient.client, &turn)
     }
 
@@ -452,7 +452,7 @@ final class Outbox {
 
     private func countRetry(of token: DeliveryToken) {
         guard let delivery = pending[token.number], delivery.isOutstanding(token.slot) else { return }
-        if !delivery.isIncident { delivery.account.counters.retried += 1 }
+        if !delivery.isEvent { delivery.account.counters.retried += 1 }
         guard let source = delivery.source else { return }
         source.delivery.retried += 1
         deliveryChanged(source)
@@ -473,8 +473,8 @@ final class Outbox {
                 // One that is of the future was made before the clock was put back.
                 guard delivery.createdAt <= instant || delivery.createdAt > turn.now else { continue }
                 turn.keep(
-                    delivery.isIncident
-                        ? .incidentProgress(number: number, settled: delivery.completed, fate: delivery.fate)
+                    delivery.isEvent
+                        ? .eventProgress(number: number, settled: delivery.completed, fate: delivery.fate)
                         : .matchProgress(number: number, settled: delivery.completed, fate: delivery.fate))
             }
             progressedMatches.remove(number)
@@ -486,8 +486,8 @@ final class Outbox {
 
     /// Makes the delivery counters durable together with what changed them.
     func record(_ turn: inout Turn) {
-        for number in completedIncidents { turn.keep(.incidentSettled(number: number)) }
-        completedIncidents.removeAll(keepingCapacity: true)
+        for number in completedEvents { turn.keep(.eventSettled(number: number)) }
+        completedEvents.removeAll(keepingCapacity: true)
         for number in completedMatches {
             turn.keep(.matchSettled(number: number))
             if outdated.remove(number) != nil { turn.keep(.forgetMatch(number: number)) }
@@ -537,7 +537,7 @@ final class Outbox {
     }
 
     /// An event that did not become durable never was.
-    func discard(incident number: Int64) {
+    func discard(event number: Int64) {
         guard let source = remove(number)?.source else { return }
         source.delivery.matched -= 1
         deliveryChanged(source)
@@ -545,16 +545,16 @@ final class Outbox {
 }
 
 extension PendingDelivery {
-    fileprivate init(_ record: IncidentRecord, _ account: MatchAccount, source: Geofence?, pushers: [Pusher]) {
+    fileprivate init(_ record: EventRecord, _ account: MatchAccount, source: Geofence?, pushers: [Pusher]) {
         let recipient = Self.recipient(of: record)
         self.init(
             number: record.number, account: account, source: source, id: record.id, createdAt: record.createdAt,
             body: record.body, recipient: recipient, pushers: pushers, secret: record.secret, push: record.push,
-            pair: Self.pair(recipient, record.push.flatMap(PushMessage.device)), isIncident: true, completed: record.settled,
+            pair: Self.pair(recipient, record.push.flatMap(PushMessage.device)), isEvent: true, completed: record.settled,
             fate: record.fate)
     }
 
-    fileprivate static func recipient(of record: IncidentRecord) -> Recipient {
+    fileprivate static func recipient(of record: EventRecord) -> Recipient {
         let kind: Recipient.Kind =
             switch record.source {
             case .circumstance: .circumstance

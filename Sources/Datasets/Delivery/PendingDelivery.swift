@@ -21,7 +21,7 @@ struct PendingDelivery {
     /// What it is about, for those.
     var pair = ""
     /// It is about a circumstance, beacons or a geofence, and counts as no match.
-    var isIncident = false
+    var isEvent = false
     /// A bit for each target that has it or never will: the recipient first, then the pushers.
     var completed: UInt32 = 0
     /// The worst that became of those.

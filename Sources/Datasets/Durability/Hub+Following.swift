@@ -15,7 +15,7 @@ extension Hub {
         case .put(let record): return try follow(record, change, at: now)
         case .delete(let key): return try followDeletion(of: key, change, at: now)
         case .amend(let it as MatchProgress): outbox.restoreProgress(of: it.key.number, it.settled, it.fate)
-        case .amend(let it as IncidentProgress): outbox.restoreProgress(of: it.key.number, it.settled, it.fate)
+        case .amend(let it as EventProgress): outbox.restoreProgress(of: it.key.number, it.settled, it.fate)
         case .amend(let end as MatchEnd): outbox.restoreEnd(of: end.key.number)
         case .forget, .amend, .expire, .forgetTombstones, .putFilters: try restore(change, at: now)
         case .putDocument, .countDocuments: return false
@@ -42,7 +42,7 @@ extension Hub {
     private func followDeletion(of key: RecordKey, _ change: DurableChange, at now: Int64) throws(WireError) -> Bool {
         switch key.kind {
         case .match: outbox.restoreDeleted(match: key.number)
-        case .incident: outbox.restoreEnd(of: key.number)
+        case .event: outbox.restoreEnd(of: key.number)
         case .liveState: if let state = liveStates[key.id] { live.follow(nil, state) }
         case .device:
             guard let dataset = dataset(of: key), let device = dataset.devices[key.id] else { return true }

@@ -126,9 +126,9 @@ extension Hub {
         return id
     }
 
-    /// Matches and incidents that are not kept never were.
+    /// Matches and events that are not kept never were.
     private func forgetMatches(_ load: inout PendingLoad) {
-        for case .put(let record as IncidentRecord) in load.refusal.dropped { outbox.discard(incident: record.number) }
+        for case .put(let record as EventRecord) in load.refusal.dropped { outbox.discard(event: record.number) }
         for case .put(let record as MatchRecord) in load.refusal.dropped {
             let isPending = outbox.discard(match: record.number, datasets[record.dataset]?.matchAccount)
             load.deliveries.forget(record, isPending: isPending)
@@ -154,7 +154,7 @@ extension Hub {
             if case .put(let record) = change {
                 if let record = record as? DatasetRecord { load.vanished.remove(record.id) }
                 // Memory knows these.
-                if record.kind == .reply || record.kind == .incident { continue }
+                if record.kind == .reply || record.kind == .event { continue }
             }
             guard let name = change.dataset, names.contains(name), !change.isLoadedAlone else { continue }
             try restore(change, at: now, again: true)

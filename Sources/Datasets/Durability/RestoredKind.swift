@@ -111,7 +111,7 @@ final class RestoredKind: Sendable {
             RestoredKind(
                 GeofenceVisitRecord.self, delete: { hub, key in hub.dataset(of: key)?.geofences.restoreEnd(of: key) }
             ) { hub, record, _ in hub.datasets[record.dataset]?.geofences.restore(record) },
-            RestoredKind(IncidentRecord.self) { hub, record, _ throws(WireError) in
+            RestoredKind(EventRecord.self) { hub, record, _ throws(WireError) in
                 guard let dataset = hub.datasets[record.dataset] else { return }
                 let geofence = record.source == .geofence ? dataset.geofences[record.owner, record.sourceID] : nil
                 try hub.outbox.restore(record, of: geofence, dataset.matchAccount)

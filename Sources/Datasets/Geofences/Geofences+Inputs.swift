@@ -233,7 +233,7 @@ extension Geofences {
         event.visit = visit.id
         let isOwn = device.record.owner.map { $0.hasSameBytes(as: geofence.record.owner) } ?? true
         shared.outbox.send(
-            IncidentRecord(
+            EventRecord(
                 number: 0, dataset: dataset, id: id, source: .geofence, sourceID: geofence.record.id,
                 owner: geofence.record.owner, createdAt: turn.now, body: event.encoded()),
             of: geofence, to: Targets(geofence.pushers, about: isOwn ? device.record : nil),

@@ -167,7 +167,7 @@ public struct Uncommitted: Sendable {
 
 /// What the hub does once changes are durable, see ``Hub/committed(_:token:_:)``.
 enum Sequel: Sendable {
-    /// Matches and incidents up to this number may go out.
+    /// Matches and events up to this number may go out.
     case matches(through: Int64)
     /// A live subscription begins to be sent to.
     ///

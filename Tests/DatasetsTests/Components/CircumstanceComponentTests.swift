@@ -54,7 +54,7 @@ struct CircumstanceComponentTests {
         move(500, at: 2000)
         _ = kept()
         move(0, at: 60_000)
-        #expect(kept().contains(.incident) && shared.outbox.pending.count == 1)
+        #expect(kept().contains(.event) && shared.outbox.pending.count == 1)
     }
 
     @Test(

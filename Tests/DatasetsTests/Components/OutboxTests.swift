@@ -8,8 +8,8 @@ struct OutboxTests {
     private let outbox = Outbox(limits: HubLimits(), naming: HubConfiguration().naming, numbering: Numbering())
     private let account = MatchAccount(Diagnostics(of: "d"))
 
-    private func event(_ id: String) -> IncidentRecord {
-        IncidentRecord(
+    private func event(_ id: String) -> EventRecord {
+        EventRecord(
             number: 0, dataset: "d", id: id, source: .circumstance, sourceID: "c", owner: "alice", createdAt: 0,
             body: Array(id.utf8))
     }
@@ -49,7 +49,7 @@ struct OutboxTests {
         #expect(tokens(turn) == Array(sent.dropFirst()))
         turn.effects.removeAll()
         outbox.record(&turn)
-        #expect(turn.effects.changes == [.incidentSettled(number: 1)])
+        #expect(turn.effects.changes == [.eventSettled(number: 1)])
         #expect(outbox.pending.count == 1)
     }
 }

@@ -6,7 +6,7 @@ import MemoryStore
 struct Snapshot: Equatable {
     private var records: [RecordKey: any DurableRecord] = [:]
     /// By number.
-    private(set) var incidents: [IncidentRecord] = []
+    private(set) var incidents: [EventRecord] = []
     private(set) var matches: [MatchRecord] = []
     /// Oldest first.
     private(set) var replies: [ReplyRecord] = []
@@ -25,7 +25,7 @@ struct Snapshot: Equatable {
         case .put(let record):
             next = record.kind.rawValue
             isNew = records.updateValue(record, forKey: record.key) == nil
-            if let record = record as? IncidentRecord {
+            if let record = record as? EventRecord {
                 isNew = isNew && (incidents.last?.number ?? 0) < record.number
                 incidents.append(record)
             } else if let record = record as? MatchRecord {
