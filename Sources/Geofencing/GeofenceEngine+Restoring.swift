@@ -16,7 +16,7 @@ extension GeofenceEngine {
     }
 
     /// Everything is back: visits go on from the last fixes, with their deadlines.
-    public mutating func resume(at now: Int64) {
+    public mutating func resume() {
         for (number, mover) in movers.sorted(by: { $0.key < $1.key }) {
             guard let fence = fence(number), let centre = fence.centre else { continue }
             restore(number, fence, around: (centre, mover.radius))

@@ -133,7 +133,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         matchSockets = MatchSockets(heardFile?.read() ?? [])
         let now = core.clock.now()
         durable = DurableMessages(
-            messageFile?.read(at: now) ?? MessageFile.Contents(), startedAfter: core.hub.lastDeliveryNumber, at: now)
+            messageFile?.read() ?? MessageFile.Contents(), startedAfter: core.hub.lastDeliveryNumber, at: now)
         core.add(self)
     }
 

@@ -38,7 +38,7 @@ extension Engine {
     /// Restores the last match of a pair. Nothing is evaluated before either side moves or is updated or the TTL elapses,
     /// which may be due at once. Nothing happens where the
     /// subscription is of mode `visit`.
-    public func restoreSuppression(_ s: SubscriptionRef, _ p: PublicationRef, _ suppression: Suppression, at now: Int64) {
+    public func restoreSuppression(_ s: SubscriptionRef, _ p: PublicationRef, _ suppression: Suppression) {
         guard isAlive(s), isAlive(p), !state.pointee.subscriptions[s.index].isVisit else { return }
         let pair = state.pointee.index.find(s.index, p.index) ?? state.pointee.link(s.index, p.index)
         let record = state.pointee.index.pairs.base + Int(pair)

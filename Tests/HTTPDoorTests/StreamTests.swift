@@ -462,7 +462,7 @@ struct StreamTests {
         for life in 0..<3 {
             let first = Int64(life * 2)
             let file = MessageFile(folder: folder)
-            let contents = file.read(at: 2000)
+            let contents = file.read()
             let messages = DurableMessages(contents, startedAfter: first, at: 2000)
             #expect(messages.messages(after: 0, for: key).messages.map(\.cursor) == (0..<first).map { $0 + 1 })
             #expect(!messages.messages(after: 0, for: key).isGap)
@@ -470,7 +470,7 @@ struct StreamTests {
             file.flush()
         }
         // What the store has no longer given is not given again, and what was lost is a gap.
-        let contents = MessageFile(folder: folder).read(at: 2000)
+        let contents = MessageFile(folder: folder).read()
         #expect(DurableMessages(contents, startedAfter: 3, at: 2000).messages(after: 0, for: key).messages.count == 3)
         #expect(DurableMessages(MessageFile.Contents(), startedAfter: 3, at: 2000).messages(after: 0, for: key).isGap)
     }
@@ -534,7 +534,7 @@ struct StreamTests {
             file.forget(dataset: "private", through: 2, at: 1000)
             file.append(stored(3, for: loser, at: 1000), after: 2)
             file.flush()
-            let messages = DurableMessages(MessageFile(folder: folder).read(at: 2000), startedAfter: 3, at: 2000)
+            let messages = DurableMessages(MessageFile(folder: folder).read(), startedAfter: 3, at: 2000)
             let rows: [(key: StreamKey, cursor: Int64, isGap: Bool, numbers: [Int64])] = [
                 (loser, 0, true, [3]), (loser, 1, false, [3]), (loser, 3, false, []),
                 (other, 0, false, [2]), (other, 2, false, []),
@@ -587,10 +587,10 @@ struct StreamTests {
             former.append(stored(1, for: quiet, at: 0), after: 0)
             former.flush()
             let file = MessageFile(folder: folder)
-            _ = file.read(at: 0)
+            _ = file.read()
             for number in 2...Int64(5) { file.append(stored(number, for: busy, at: hour * number), after: number - 1) }
             file.flush()
-            let contents = MessageFile(folder: folder).read(at: 5 * hour)
+            let contents = MessageFile(folder: folder).read()
             #expect(contents.messages.map(\.number) == [4, 5] && contents.after == 3, "\(contents)")
             let messages = DurableMessages(contents, startedAfter: 5, at: 5 * hour)
             #expect(!messages.messages(after: 1, for: quiet).isGap && messages.messages(after: 0, for: quiet).isGap)
@@ -621,7 +621,7 @@ struct StreamTests {
                 door.messageFile?.flush()
                 return door.durable.lastNumber
             }
-            let contents = MessageFile(folder: folder).read(at: 0)
+            let contents = MessageFile(folder: folder).read()
             #expect(contents.messages.map(\.number) == [last], "\(contents)")
             let lost = try #require(contents.lost[StreamKey(dataset: "d", client: "me")])
             #expect(lost > contents.after ?? 0 && lost < last ?? 0, "\(contents)")

@@ -212,7 +212,7 @@ struct RuleTests {
             on: device, topic: "t", range: 10, expiresAt: .max, selector: try Selector(""),
             options: MatchOptions(matchTTL: 1000, matchDTL: 50), at: 5000, evaluate: false, into: &effects)
         let last = Suppression(lastMatchAt: 4500, publicationPosition: here, subscriptionPosition: here)
-        engine.restoreSuppression(s, p, last, at: 5000)
+        engine.restoreSuppression(s, p, last)
         #expect(effects.isEmpty)
         engine.move(device, to: here, at: 5001, into: &effects)
         #expect(effects.isEmpty)

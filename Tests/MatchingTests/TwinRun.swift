@@ -297,7 +297,7 @@ struct TwinRun {
         }
         for (key, suppression) in former.last.sorted(by: { $0.key < $1.key }) {
             let (s, p) = (subscriptions[key.subscription]!, publications[key.publication]!)
-            engine.restoreSuppression(s, p, suppression, at: now)
+            engine.restoreSuppression(s, p, suppression)
             twin.last[NaiveEngine.PairKey(subscription: s.index, publication: p.index)] = suppression
         }
         for (key, stay) in former.stays.sorted(by: { $0.key < $1.key }) where stay.phase != .silent {

@@ -151,7 +151,7 @@ struct VisitRestartTests {
     func ownMode() throws {
         let visit = try Restored(.visit(), at: 10, isVisiting: false)
         let last = Suppression(lastMatchAt: 1, publicationPosition: Fence.position(0), subscriptionPosition: Fence.position(0))
-        visit.engine.restoreSuppression(visit.subscription, visit.publication, last, at: 1000)
+        visit.engine.restoreSuppression(visit.subscription, visit.publication, last)
         let once = try Restored(.once(), at: 10, isVisiting: true)
         #expect(visit.engine.pairCount == 0 && once.engine.pairCount == 0)
         #expect(once.engine.visits(of: once.subscription).isEmpty)

@@ -193,7 +193,7 @@ extension CircumstanceEngine {
     /// Whether something exists that an `at` or `near` that is the whole condition could be true of.
     private func canBeTrue(_ active: ActiveCircumstance, _ situation: Situation, in world: some CircumstanceWorld) -> Bool {
         evaluation(of: active, situation, wasHeld: true, isFresh: false, in: world)
-            .areRulesPossible(0, active.program.nodes[0])
+            .areRulesPossible(0)
     }
 
     private func evaluation(

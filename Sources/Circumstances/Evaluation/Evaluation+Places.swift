@@ -193,14 +193,14 @@ extension Evaluation {
 
 extension Evaluation {
     /// Whether the rules could be true of a place that exists somewhere.
-    func areRulesPossible(_ index: Int, _ node: Program.Node) -> Bool {
+    func areRulesPossible(_ index: Int) -> Bool {
         program.parts(of: index).allSatisfy { isRulePossible($0) }
     }
 
     private func isRulePossible(_ index: Int) -> Bool {
         let node = program.nodes[index]
         switch node.operation {
-        case .and: return areRulesPossible(index, node)
+        case .and: return areRulesPossible(index)
         case .or: return program.parts(of: index).contains { isRulePossible($0) }
         case .identity:
             let predicates = program.predicates[Int(node.operand)..<Int(node.operand + node.count)]

@@ -77,7 +77,7 @@ struct Evaluation {
     /// Where the value of the whole rises with the node, unknown instead of false can only make the whole unknown instead of false. That
     /// matters where the value is asked for, or where false would end what is held: what exists is looked up only there.
     private func possible(_ outcome: Outcome, _ index: Int, _ node: Program.Node) -> Outcome {
-        guard outcome.truth == .false, isThorough || !node.isPositive, !areRulesPossible(index, node) else { return outcome }
+        guard outcome.truth == .false, isThorough || !node.isPositive, !areRulesPossible(index) else { return outcome }
         var outcome = outcome
         outcome.truth = .unknown
         return outcome

@@ -50,7 +50,7 @@ extension Dataset {
         var taken: [Int] = []
         for index in push.parts[place] {
             do throws(WireError) {
-                results[index] = .success(try add(push.documents[index], to: &known, push, call, &turn))
+                results[index] = .success(try add(push.documents[index], to: &known, call, &turn))
                 taken.append(index)
             } catch {
                 results[index] = .failure(error)
@@ -65,7 +65,7 @@ extension Dataset {
     }
 
     /// Adds one revision to what is known of its document, if it may be.
-    private func add(_ document: PushedDocument, to known: inout KnownDocument, _ push: Push, _ call: Call, _ turn: inout Turn)
+    private func add(_ document: PushedDocument, to known: inout KnownDocument, _ call: Call, _ turn: inout Turn)
         throws(WireError) -> DocumentHistory.Fate
     {
         if let fault = document.fault { throw fault }
@@ -85,7 +85,7 @@ extension Dataset {
         }
         if known.history.winner == nil, DocumentType(rawValue: type) == nil { try checkRoomForDocument(of: call.client.name) }
         if let type = DocumentType(rawValue: type), !known.history.isKnown(document.revision) {
-            leaf.content = try check(document, type, known, push, call, &turn)
+            leaf.content = try check(document, type, known, call, &turn)
         }
         if known.history.winner == nil { known.owner = call.client.name }
         // What it says now may be kept beside from now on.
@@ -123,7 +123,7 @@ extension Dataset {
     ///
     /// - Returns: The document as it would be shown; empty for a deletion.
     private func check(
-        _ document: PushedDocument, _ type: DocumentType, _ known: KnownDocument, _ push: Push, _ call: Call, _ turn: inout Turn
+        _ document: PushedDocument, _ type: DocumentType, _ known: KnownDocument, _ call: Call, _ turn: inout Turn
     ) throws(WireError) -> [UInt8] {
         let isNew = known.history.winner == nil
         let owner = isNew ? call.client.name : known.owner
@@ -134,7 +134,7 @@ extension Dataset {
         guard document.isDeleted else {
             var stamp = PushStamp(document.revision.text, document.members, owner: owner)
             stamp.isTrial = true
-            let object = try write(type, document.key, document.members, stamp, push, call, &turn)
+            let object = try write(type, document.key, document.members, stamp, call, &turn)
             var content = Array(#"{"type":"\#(type.rawValue)","#.utf8) + object.dropFirst()
             if type == .device, let location = document.members["location"], location != .null {
                 content.removeLast()
@@ -167,7 +167,7 @@ extension Dataset {
                             try JSONValue.members(of: winner.content ?? [], using: shared.parser)
                         }
                     let stamp = PushStamp(winner.revision.text, members, owner: known.owner)
-                    _ = try write(type, key, members, stamp, push, call, &turn)
+                    _ = try write(type, key, members, stamp, call, &turn)
                     known.reader = reader(of: type, key.id.text)
                 }
                 if isNew, winner.isDeleted { known.reader = known.owner }
@@ -182,8 +182,7 @@ extension Dataset {
 
     /// Creates or updates an object, or only checks whether that could be.
     private func write(
-        _ type: DocumentType, _ key: DocumentKey, _ members: JSONObject, _ stamp: PushStamp, _ push: Push, _ call: Call,
-        _ turn: inout Turn
+        _ type: DocumentType, _ key: DocumentKey, _ members: JSONObject, _ stamp: PushStamp, _ call: Call, _ turn: inout Turn
     ) throws(WireError) -> [UInt8] {
         if type != .device { try checkLifetime(members, stamp, call) }
         let isThere = isThere(type, key.id.text, at: call.now)

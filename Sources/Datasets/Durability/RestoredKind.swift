@@ -80,8 +80,8 @@ final class RestoredKind: Sendable {
             ) { hub, record, how throws(WireError) in
                 try hub.datasets[record.dataset]?.geomatching.restore(record, at: how.now)
             },
-            RestoredKind(PairRecord.self) { hub, record, how in
-                hub.datasets[record.dataset]?.geomatching.restore(record, at: how.now)
+            RestoredKind(PairRecord.self) { hub, record, _ in
+                hub.datasets[record.dataset]?.geomatching.restore(record)
             },
             RestoredKind(
                 VisitRecord.self,

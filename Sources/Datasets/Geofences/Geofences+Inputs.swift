@@ -281,7 +281,7 @@ extension Geofences {
         // Presence that is retained follows its devices, also after the last geofence was deleted.
         if !isEmpty || owner.activeDomains[KnownDomain.presence.rawValue] != nil {
             activateAtOnce(at: turn.now)
-            engine.resume(at: turn.now)
+            engine.resume()
             // Of those that a request about a geofence had enter or leave, some may not have been reported before the end.
             for device in devices.all where moved.isEmpty || !moved.contains(ByteKey(device.record.id)) {
                 engine.look(at: device.reference.index, reviewsAll: true, now: turn.now, into: &effects)

@@ -86,14 +86,14 @@ extension Geomatching {
         forget(subscription)
     }
 
-    func restore(_ record: PairRecord, at now: Int64) {
+    func restore(_ record: PairRecord) {
         guard let publication = publications[record.publicationId], let subscription = subscriptions[record.subscriptionId]
         else { return }
         let suppression = Suppression(
             lastMatchAt: record.lastMatchAt,
             publicationPosition: Position(record.publicationLatitude, record.publicationLongitude),
             subscriptionPosition: Position(record.subscriptionLatitude, record.subscriptionLongitude))
-        engine.restoreSuppression(subscription.reference, publication.reference, suppression, at: now)
+        engine.restoreSuppression(subscription.reference, publication.reference, suppression)
     }
 
     func restore(_ record: VisitRecord, at now: Int64) {

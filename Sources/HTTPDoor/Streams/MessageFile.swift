@@ -43,7 +43,7 @@ final class MessageFile: Sendable {
     private var formerPath: String { path + ".1" }
 
     /// Reads what former lives left.
-    func read(at now: Int64) -> Contents {
+    func read() -> Contents {
         var contents = Contents()
         for path in [formerPath, path] {
             guard let text = Self.contents(of: path) else { continue }

@@ -59,7 +59,7 @@ final class PlaceImporter: @unchecked Sendable {
                 sent.append(ask(request, id: "\(name)-\(requestCount)", client))
             }
             guard let oldest = sent.first else { return }
-            let reply = try await reply(to: oldest, client)
+            let reply = try await reply(to: oldest)
             if reply["error"]?.member("error")?.asString == "internal" {
                 StandardError.note("the daemon cannot write its store; trying again")
                 try await Task.sleep(for: Self.storePause)
@@ -87,7 +87,7 @@ final class PlaceImporter: @unchecked Sendable {
             id: id, request: request, reply: client.ask("\(request.resource)/import", id: id, payload, timeout: timeout))
     }
 
-    private func reply(to sent: Sent, _ client: GeomatchClient) async throws -> JSONObject {
+    private func reply(to sent: Sent) async throws -> JSONObject {
         do throws(GeomatchError) {
             return try await sent.reply.get()
         } catch {

@@ -161,7 +161,7 @@ struct Daemon {
 
     /// What the session of the former client id holds at this broker is moved once.
     private func handover(
-        in store: any DurableStore, to clientID: String, identity: String, endpoint: MQTTEndpoint, door: MQTTDoor
+        in store: any DurableStore, to clientID: String, endpoint: MQTTEndpoint, door: MQTTDoor
     ) throws(Failure) -> DueHandover? {
         let key = "handedOver:" + (settings.broker?.name ?? "embedded")
         do throws(StoreError) {
@@ -313,7 +313,7 @@ struct Daemon {
         link.brokerTakesBatches = embedded?.takesBatches == true
         link.will = MQTTWill(topic: topics.status, payload: status.encode(isOnline: false))
         core.createDatasets(settings.datasets)
-        let handover = try handover(in: store, to: clientID, identity: identity, endpoint: endpoint, door: door)
+        let handover = try handover(in: store, to: clientID, endpoint: endpoint, door: door)
         let service: LinkService
         do throws(MQTTEndpointError) {
             service = LinkService(
