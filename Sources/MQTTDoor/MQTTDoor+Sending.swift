@@ -87,8 +87,7 @@ extension MQTTDoor {
         guard qos > 0, !retain else { return }
         unsent.append(
             UnsentMessage(
-                topic: topic, payload: Array(payload), qos: qos, retain: retain, correlation: correlation.map { Array($0) },
-                token: token))
+                topic: topic, payload: Array(payload), qos: qos, correlation: correlation.map { Array($0) }, token: token))
         unsentBytes += payload.count
         guard unsent.count > Self.unsentMaximum || unsentBytes > Self.unsentBytesMaximum else { return }
         let dropped = unsent.removeFirst()
@@ -115,7 +114,7 @@ extension MQTTDoor {
                             link?.publish(
                                 OutgoingMessage(
                                     topic: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), payload: payload,
-                                    qos: message.qos, retain: message.retain, token: message.token,
+                                    qos: message.qos, retain: false, token: message.token,
                                     correlation: message.correlation == nil ? nil : correlation))
                         }
                     }

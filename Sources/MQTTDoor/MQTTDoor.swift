@@ -110,7 +110,6 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         var topic: [UInt8]
         var payload: [UInt8]
         var qos: Int32
-        var retain: Bool
         var correlation: [UInt8]?
         /// Of a reply, see ``PendingReplies``.
         var token: UInt64

@@ -18,7 +18,7 @@ extension MQTTLink {
         if let will = configuration.will {
             _ = will.payload.withUnsafeBytes {
                 mosquitto_will_set(
-                    client, will.topic, Int32($0.count), $0.baseAddress, max(0, min(will.qos, 1)), will.retain)
+                    client, will.topic, Int32($0.count), $0.baseAddress, 1, true)
             }
         }
         if let tls = endpoint.tls, endpoint.usesTLS {

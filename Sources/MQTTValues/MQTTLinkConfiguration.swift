@@ -1,16 +1,11 @@
-/// What the broker says in our name when we are gone without a goodbye.
+/// What the broker says in our name when we are gone without a goodbye: at QoS 1, retained.
 public struct MQTTWill: Sendable, Equatable {
     public var topic: String
     public var payload: [UInt8]
-    /// 0 or 1.
-    public var qos: Int32
-    public var retain: Bool
 
-    public init(topic: String, payload: [UInt8], qos: Int32 = 1, retain: Bool = true) {
+    public init(topic: String, payload: [UInt8]) {
         self.topic = topic
         self.payload = payload
-        self.qos = qos
-        self.retain = retain
     }
 }
 

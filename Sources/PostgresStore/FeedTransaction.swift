@@ -189,7 +189,7 @@ struct FeedTransaction {
     mutating func forgetTombstones(before instant: Int64, at now: Int64) throws {
         try writeLast()
         documents = [:]
-        let scope = shard.scope(behind: 1, of: "document")
+        let scope = shard.scope(of: "document")
         let old = "document.deleted AND document.buried < $1\(scope.and)"
         try connection.send(
             """

@@ -82,12 +82,12 @@ struct ShardScope {
 }
 
 extension PostgresShard? {
-    /// - Parameters:
-    ///   - count: The number of parameters before its own.
-    ///   - table: Where several have a column of the dataset.
-    func scope(behind count: Int, of table: String? = nil) -> ShardScope {
+    /// For a statement with one parameter before its own.
+    ///
+    /// - Parameter table: Where several have a column of the dataset.
+    func scope(of table: String? = nil) -> ShardScope {
         guard let self else { return ShardScope() }
         let column = (table.map { $0 + "." } ?? "") + "dataset"
-        return ShardScope(and: " AND \(column) = ANY ($\(count + 1)::bytea[])", values: [.fields(self.datasets)])
+        return ShardScope(and: " AND \(column) = ANY ($2::bytea[])", values: [.fields(self.datasets)])
     }
 }

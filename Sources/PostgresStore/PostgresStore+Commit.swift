@@ -164,7 +164,7 @@ struct Transaction {
     private func expire(_ row: KindRow, before instant: Int64) throws {
         guard let ageing = row.ageing else { return }
         let table = Statements.quoted(row.name)
-        let scope = shard.scope(behind: 1)
+        let scope = shard.scope()
         try connection.send(
             "DELETE FROM \(table) WHERE \(Statements.quoted(ageing.column)) < $1\(scope.and)",
             [.field(.integer(instant))] + scope.values)

@@ -142,12 +142,9 @@ struct Binder: FieldWriter {
 /// Reads the fields of a record, one column after the other.
 struct RowReader: FieldReader {
     private let row: Columns
-    private var column: Int32
+    private var column: Int32 = 0
 
-    init(_ row: Columns, from column: Int32 = 0) {
-        self.row = row
-        self.column = column
-    }
+    init(_ row: Columns) { self.row = row }
 
     private mutating func next() -> Int32 {
         defer { column += 1 }

@@ -59,7 +59,7 @@ public final class StoredKeys: Sendable {
         }
     }
 
-    private func ask(_ name: JWTSubject.Name, _ digest: [UInt8], done: @escaping @Sendable (Bool) -> Void = { _ in }) {
+    private func ask(_ name: JWTSubject.Name, _ digest: [UInt8], done: @escaping @Sendable (Bool) -> Void) {
         let mayRead = state.withLock { state in
             guard state.reading < Self.readingMax else { return false }
             state.reading += 1
@@ -107,7 +107,7 @@ public final class StoredKeys: Sendable {
             state.entries[digest]?.readAt = now
             return (record, entry.name)
         }
-        if let name { ask(name, digest) }
+        if let name { ask(name, digest) { _ in } }
         return record
     }
 
