@@ -24,8 +24,8 @@ public struct GeofenceEngine {
     var near: [Int32] = []
     /// So many devices are looked at, at most, at once because of one fence.
     public var lookedAtOnce = Int.max
-    /// More were concerned: all devices are to be looked at one after the other, see ``look(at:now:into:)``, and each before it moves or is
-    /// another. The owner takes it back when it begins with that, and says when it has ended, see ``endLooks()``.
+    /// More were concerned: all devices are to be looked at one after the other, see ``look(at:reviewsAll:now:into:)``, and each
+    /// before it moves or is another. The owner takes it back when it begins with that, and says when it has ended, see ``endLooks()``.
     public var mustLookAtAll = false
     /// Fences that became others since, and what that means for those inside.
     var changed: [Int32: Change] = [:]

@@ -98,7 +98,7 @@ public final class MQTTLink: @unchecked Sendable {
     /// Between CONNACK and the end of the connection.
     public var isConnected: Bool { phase == .connected }
 
-    /// - Parameter ring: Memory that the embedded broker shares with us, see ``openRing(kept:)``.
+    /// - Parameter ring: Memory that the embedded broker shares with us, see ``openRing(kept:keepsAssured:)``.
     /// - Throws: ``MQTTEndpointError`` where a TLS file cannot be read, or the system has no room for a connection.
     public init(
         configuration: MQTTLinkConfiguration, handler: any MQTTLinkHandler, ring: LiveRing? = nil

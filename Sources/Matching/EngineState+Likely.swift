@@ -38,7 +38,7 @@ extension EngineState {
         return isWithin(reach + LikelyRule.exitMargin(accuracy: accuracy, exitMargin), points.0, points.1) ? .between : .outside
     }
 
-    /// Whether a pair is brought up to date by ``attendLikely(_:_:isSilent:isUpdated:at:)``: beacons have no accuracy.
+    /// Whether a pair is brought up to date by ``attendLikely(_:isSilent:isUpdated:at:)``: beacons have no accuracy.
     func isLikely(_ subscription: Subscription, _ publication: Publication) -> Bool {
         subscription.flags.contains(.likely) && devices[publication.device].isPlaced && devices[subscription.device].isPlaced
     }

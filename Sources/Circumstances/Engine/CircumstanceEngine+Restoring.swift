@@ -3,7 +3,7 @@ import Geodesy
 // Rows that were kept come back.
 //
 // Order: devices (``restoreDevice(_:_:)``), circumstances (``restore(_:isEnabled:in:)``), then the rows of both in any order, positions
-// last; then ``resume(at:)`` once, and ``advance(to:in:into:)`` as ``nextDue`` says.
+// last; then ``resume(at:)`` once, and ``advance(to:atMost:in:into:)`` as ``nextDue`` says.
 
 extension CircumstanceEngine {
     /// The last definite value of a circumstance for a device was true.
@@ -72,7 +72,7 @@ extension CircumstanceEngine {
         tracks[index].wasEvaluated = true
     }
 
-    /// Everything is restored: what became true or false meanwhile is reported, in turns of ``advance(to:in:into:)``.
+    /// Everything is restored: what became true or false meanwhile is reported, in turns of ``advance(to:atMost:in:into:)``.
     public func resume(at instant: Int64) {
         latest = max(latest, instant)
         areNamedPlacesStale = true

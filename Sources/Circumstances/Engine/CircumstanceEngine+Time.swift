@@ -3,7 +3,8 @@ import HeapModule
 // What time alone brings about, and what was put off.
 
 extension CircumstanceEngine {
-    /// When ``advance(to:in:into:)`` is wanted next; nil for never. A time that has passed means: as soon as nothing else waits.
+    /// When ``advance(to:atMost:in:into:)`` is wanted next; nil for never. A time that has passed means: as soon as nothing else
+    /// waits.
     public var nextDue: Int64? {
         !isLearning && sweepRemaining > 0 || !named.outdated.isEmpty ? latest : due.min?.due
     }

@@ -29,7 +29,7 @@ extension CircumstanceEngine {
     }
 
     /// To be called after categories came below others, or the zone of the dataset changed: all devices are looked at, in turns
-    /// of ``advance(to:in:into:)``.
+    /// of ``advance(to:atMost:in:into:)``.
     public func worldDidChange() {
         memory.forgetAll()
         memory.forgetOpenings()

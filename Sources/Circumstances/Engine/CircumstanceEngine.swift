@@ -5,8 +5,8 @@ import HeapModule
 /// Evaluates circumstances: reports when they become true or false of devices.
 ///
 /// Each input takes the instant (milliseconds since 1970 UTC, never earlier than one before) and the world as it is then, changes
-/// the engine and appends what follows to `effects`. Nothing is drawn from a clock: ``nextDue`` says when ``advance(to:in:into:)`` is
-/// wanted next.
+/// the engine and appends what follows to `effects`. Nothing is drawn from a clock: ``nextDue`` says when
+/// ``advance(to:atMost:in:into:)`` is wanted next.
 ///
 /// ## How it stays cheap
 ///
@@ -98,7 +98,7 @@ public final class CircumstanceEngine {
     static let safeMax = 500.0
     /// How much farther than needed places are looked for where visits are asked for, metres, so that a step does not ask again.
     static let visitForesight = 100.0
-    /// Devices evaluated at once; more are taken in turns by ``advance(to:in:into:)``.
+    /// Devices evaluated at once; more are taken in turns by ``advance(to:atMost:in:into:)``.
     public static let turnMax = 512
     static let stayMilliseconds: Int64 = 180_000
     static let stayRadius = 50.0

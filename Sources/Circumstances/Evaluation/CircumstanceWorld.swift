@@ -1,7 +1,7 @@
 /// What circumstances are about: places, their hours and clocks, live data. It is asked, never kept.
 ///
 /// A place is known by a number below 2^31 that stays the same while the place exists; ``CircumstanceEngine/placeWillChange(_:in:)`` and
-/// ``CircumstanceEngine/placeDidChange(_:at:in:into:)`` report each change.
+/// ``CircumstanceEngine/placeDidChange(_:exists:at:in:into:)`` report each change.
 public protocol CircumstanceWorld {
     /// Appends the places within `radius` metres of the position (degrees), in any order. The distance of a place without an outline
     /// is that of its ``GridPoint``.

@@ -20,7 +20,7 @@ struct WaitingInputs {
         var topic: String
         var payload: [UInt8]
         var isRepeated = false
-        /// It is a live state that somebody kept, see ``Hub/adopt(_:_:)``.
+        /// It is a live state that somebody kept, see ``Hub/adopt(_:restores:_:)``.
         var isAdopted = false
         /// See ``IncomingUpdate/isWaypoint``.
         var isWaypoint = false
