@@ -207,6 +207,8 @@ public final class Hub {
     }
 
     private static let housekeepingMilliseconds: Int64 = 3_600_000
+    /// How long the reply to a `requestId` is given again.
+    public static let repliesMilliseconds = ReplyMemory.lifetimeMilliseconds
 
     /// How long a cleared state counts as known.
     static let clearedMilliseconds: Int64 = 30 * 86_400_000

@@ -97,11 +97,6 @@ extension Daemon {
         do throws(StoreError) { return try store.metadata(key, or: value) } catch { throw .unavailable("store: \(error)") }
     }
 
-    private static func secret() -> String {
-        var random = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
-    }
-
     /// The name of the host, and a random part.
     private static func nodeName() -> String {
         let host = ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter {

@@ -54,7 +54,7 @@ final class RestoredShard: @unchecked Sendable {
         broker = "\(around.endpoint.name)#\(shard)"
         hub = Hub(configuration)
         let now = CoreClock.system.now()
-        timesWritten = try store.restoreShard(repliesSince: now - Daemon.repliesMilliseconds) { change in
+        timesWritten = try store.restoreShard(repliesSince: now - Hub.repliesMilliseconds) { change in
             note(change)
             try hub.restore(change, at: now)
         }

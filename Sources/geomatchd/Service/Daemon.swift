@@ -45,7 +45,7 @@ struct Daemon {
             let services: [any Service]
             (daemon, services) = try assemble(store: store, identity: identity, clientID: clientID, embedded: embedded)
             daemon.door.mustAdopt = beginLife(in: store)
-            try await run(daemon, services)
+            try await run(services, health: daemon.core.health)
         } catch {
             embedded?.stop()
             throw error
@@ -56,10 +56,6 @@ struct Daemon {
         }
         try? store.close()
         withExtendedLifetime(directory) {}
-    }
-
-    private func run(_ daemon: RunningDaemon, _ services: [any Service]) async throws {
-        try await run(services, health: daemon.core.health)
     }
 
     /// Runs services until one of them ends, or a signal ends them all.
@@ -150,13 +146,18 @@ struct Daemon {
     private func clientID(of store: any DurableStore) throws(Failure) -> String {
         do throws(StoreError) {
             if let known = try store.metadata("clientId") { return known }
-            var random = SystemRandomNumberGenerator()
-            let secret = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
-            try store.setMetadata("clientId", "geomatchd-\(secret)")
-            return "geomatchd-\(secret)"
+            let name = "geomatchd-\(Self.secret())"
+            try store.setMetadata("clientId", name)
+            return name
         } catch {
             throw .internal("\(error)")
         }
+    }
+
+    /// What nobody guesses: 128 bits.
+    static func secret() -> String {
+        var random = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
     }
 
     /// What the session of the former client id holds at this broker is moved once.
@@ -442,9 +443,6 @@ struct Daemon {
         return configuration
     }
 
-    /// How long replies are remembered.
-    static let repliesMilliseconds: Int64 = 86_400_000
-
     /// A hub with what the store has, and the filters that the broker may hold.
     func restoredHub(
         _ configuration: HubConfiguration, store: any DurableStore, broker: String
@@ -453,7 +451,7 @@ struct Daemon {
         let now = CoreClock.system.now()
         var filters: [String] = []
         do {
-            try store.restore(dataset: nil, repliesSince: now - Self.repliesMilliseconds) { change in
+            try store.restore(dataset: nil, repliesSince: now - Hub.repliesMilliseconds) { change in
                 if case .putFilters(broker, let held) = change { filters = held }
                 try hub.restore(change, at: now)
             }
