@@ -83,7 +83,7 @@ let package = Package(
         // What is durable: values, how they are written, what they mean for the change feed.
         .target(
             name: "Records",
-            dependencies: ["Circumstances", "Geodesy", "Geofencing", "Places", "Ranging", "Selectors", "Wire"],
+            dependencies: ["Circumstances", "Geodesy", "Geofencing", "Places", "Ranging", "Wire"],
             swiftSettings: strict),
         .target(
             name: "Datasets",
@@ -118,10 +118,7 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
-            dependencies: [
-                "CZlib", "Circumstances", "Geodesy", "Places", "Ranging", "Records",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            dependencies: ["CZlib", "Records", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(name: "PostgresStore", dependencies: ["CPostgres", "Cluster", "Records", "Store"], swiftSettings: strict),
         // What drives the deciders, and what connects them: the one loop, the doors.
@@ -135,7 +132,7 @@ let package = Package(
         .target(
             name: "MQTTDoor",
             dependencies: [
-                "Cluster", "DaemonCore", "Datasets", "HomeAssistant", "LiveTopics", "MQTTLink", "Wire",
+                "Cluster", "DaemonCore", "Datasets", "HomeAssistant", "LiveTopics", "MQTTLink", "Records", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -290,12 +287,12 @@ let package = Package(
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "HomeAssistantTests", dependencies: ["HomeAssistant", "Wire"]),
-        .testTarget(name: "WireTests", dependencies: ["CSimdJSON", "Ranging", "Wire", "SeededRandom"]),
+        .testTarget(name: "WireTests", dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors", "Wire", "SeededRandom"]),
         .testTarget(
             name: "DatasetsTests",
             dependencies: [
-                "DaemonCore", "Datasets", "FlatRecording", "MQTTDoor", "MemoryStore", "Ranging", "Records", "SeededRandom",
-                .product(name: "Logging", package: "swift-log"),
+                "Circumstances", "DaemonCore", "Datasets", "FlatRecording", "Geodesy", "LiveTopics", "MQTTDoor", "Matching", "MemoryStore",
+                "Places", "Ranging", "Records", "SeededRandom", "Selectors", "Wire", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "MQTTLinkTests", dependencies: ["CLiveRing", "Loopback", "MQTTLink", "SeededRandom"], exclude: ["Fuzz"]),
@@ -315,7 +312,7 @@ let package = Package(
         .testTarget(
             name: "PushTests",
             dependencies: [
-                "Datasets", "Posting", "Push", "SeededRandom", "WebhookReceiver", "Wire",
+                "Datasets", "Posting", "Push", "WebhookReceiver", "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
@@ -323,16 +320,15 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Store",
-                "Wire", "geomatchd",
+                "DaemonCore", "Datasets", "LiveTopics", "Loopback", "MQTTDoor", "MQTTLink", "Records", "SeededRandom", "Store", "Wire",
+                "geomatchd", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
             name: "MQTTDoorTests",
             dependencies: [
-                "Cluster", "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records",
-                "SeededRandom", "Wire",
+                "Cluster", "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records", "SeededRandom",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -344,6 +340,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
             name: "GeomatchClientTests",
@@ -354,13 +351,16 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Store", "Wire",
-                "geomatchd",
+                "DaemonCore", "Datasets", "Geodesy", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records",
+                "SeededRandom", "Wire",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["CZlib", "geomatch", "GeomatchClient", "Loopback", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
+            dependencies: [
+                "CZlib", "Geodesy", "GeomatchClient", "Loopback", "MQTTLink", "Ranging", "SeededRandom", "Wire", "geomatch",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
