@@ -10,6 +10,9 @@ public struct DatasetFigures: Sendable {
     public var matchesPending: Int
     /// By kind.
     public var objects: [(kind: String, count: Int)]
+
+    /// The kinds of objects that are counted.
+    public static let kinds = ["devices", "publications", "subscriptions", "live_subscriptions", "circumstances", "places"]
 }
 
 extension Hub {
@@ -51,16 +54,32 @@ extension DatasetFigures {
             matchesPending: all.reduce(0) { $0 + $1.matchesPending }, objects: sum(all.flatMap(\.objects), of: \.kind, \.count))
     }
 
+    /// Those of one name as one, where it came first.
+    public static func united(_ all: [DatasetFigures]) -> [DatasetFigures] {
+        var united: [DatasetFigures] = []
+        var positions: [String: Int] = [:]
+        for figures in all {
+            guard let position = positions[figures.dataset] else {
+                positions[figures.dataset] = united.count
+                united.append(figures)
+                continue
+            }
+            united[position] = .sum([united[position], figures])
+            united[position].dataset = figures.dataset
+        }
+        return united
+    }
+
     private static func sum<Entry>(
         _ entries: [Entry], of name: (Entry) -> String, _ count: WritableKeyPath<Entry, Int>
     ) -> [Entry] {
         var sums: [Entry] = []
-        var places: [String: Int] = [:]
+        var positions: [String: Int] = [:]
         for entry in entries {
-            if let place = places[name(entry)] {
-                sums[place][keyPath: count] += entry[keyPath: count]
+            if let position = positions[name(entry)] {
+                sums[position][keyPath: count] += entry[keyPath: count]
             } else {
-                places[name(entry)] = sums.count
+                positions[name(entry)] = sums.count
                 sums.append(entry)
             }
         }
@@ -99,11 +118,12 @@ extension Dataset {
                 ("expired", matches.expired), ("dropped", matches.dropped),
             ],
             matchesPending: matches.pending,
-            objects: [
-                ("devices", devices.count), ("publications", geomatching.publications.count),
-                ("subscriptions", geomatching.subscriptions.count),
-                ("live_subscriptions", liveSubscriptions.count), ("circumstances", circumstances.count),
-                ("places", places.table.count),
-            ])
+            objects: zip(
+                DatasetFigures.kinds,
+                [
+                    devices.count, geomatching.publications.count, geomatching.subscriptions.count, liveSubscriptions.count,
+                    circumstances.count, places.table.count,
+                ]
+            ).map { (kind: $0, count: $1) })
     }
 }

@@ -37,20 +37,7 @@ struct MetricsFigures: Sendable {
     }
 
     /// One that is served here again goes on with what it counted here before.
-    fileprivate mutating func uniteDatasets() {
-        var united: [DatasetFigures] = []
-        var places: [String: Int] = [:]
-        for figures in datasets {
-            guard let place = places[figures.dataset] else {
-                places[figures.dataset] = united.count
-                united.append(figures)
-                continue
-            }
-            united[place] = .sum([united[place], figures])
-            united[place].dataset = figures.dataset
-        }
-        datasets = united
-    }
+    fileprivate mutating func uniteDatasets() { datasets = DatasetFigures.united(datasets) }
 }
 
 extension HTTPResponder {
@@ -189,12 +176,10 @@ extension MetricsText {
         gauge(
             "geomatch_match_messages_pending", "Matches that are not yet with everyone they are for.",
             samples { [([], $0.matchesPending)] })
-        for (index, kind) in ["devices", "publications", "subscriptions", "live_subscriptions", "circumstances", "places"]
-            .enumerated()
-        {
+        for kind in DatasetFigures.kinds {
             gauge(
                 "geomatch_\(kind)", "How many \(kind.replacing("_", with: " ")) there are.",
-                samples { $0.objects.indices.contains(index) ? [([], $0.objects[index].count)] : [] })
+                samples { $0.objects.filter { $0.kind == kind }.map { ([], $0.count) } })
         }
     }
 
