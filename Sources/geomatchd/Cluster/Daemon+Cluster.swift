@@ -71,6 +71,8 @@ extension Daemon {
     }
 
     /// The node, for what is made before it.
+    ///
+    /// `@unchecked Sendable`: it is set before the threads begin that read it.
     private final class Late: @unchecked Sendable {
         weak var node: ClusterNode?
     }
