@@ -49,7 +49,17 @@ public final class EmbeddedBroker: Sendable {
         try files.write(configuration, users: users?.users)
         self.files.withLock { $0 = files }
         let child = try launch(executable, files: files)
-        startSupervisor(BrokerSupervisor(broker: self, executable: executable, files: files, child: child, users: users))
+        do throws(EmbeddedBrokerError) {
+            try startSupervisor(
+                BrokerSupervisor(broker: self, executable: executable, files: files, child: child, users: users))
+        } catch {
+            // Nobody else ends it.
+            kill(child.processID, SIGKILL)
+            waitpid(child.processID, nil, 0)
+            child.closeFiles()
+            ended("not supervised", files: files)
+            throw error
+        }
         do throws(EmbeddedBrokerError) {
             try awaitListeners(files, seconds: timeoutSeconds)
         } catch {
@@ -136,9 +146,9 @@ public final class EmbeddedBroker: Sendable {
 
     // MARK: The start
 
-    private func startSupervisor(_ supervisor: BrokerSupervisor) {
+    private func startSupervisor(_ supervisor: BrokerSupervisor) throws(EmbeddedBrokerError) {
         var thread = pthread_t()
-        let context = Unmanaged.passRetained(supervisor).toOpaque()
+        let retained = Unmanaged.passRetained(supervisor)
         let code = pthread_create(
             &thread, nil,
             { context in
@@ -146,8 +156,11 @@ public final class EmbeddedBroker: Sendable {
                 // Balances passRetained: the thread owns its supervisor.
                 Unmanaged<BrokerSupervisor>.fromOpaque(context).takeRetainedValue().run()
                 return nil
-            }, context)
-        precondition(code == 0, "pthread_create: \(String(cString: strerror(code)))")
+            }, retained.toOpaque())
+        guard code == 0 else {
+            retained.release()
+            throw .notStarted(reason: "no thread for it: \(String(cString: strerror(code)))")
+        }
         state.withLock { $0.thread = thread }
     }
 
