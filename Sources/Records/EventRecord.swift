@@ -25,7 +25,7 @@ public struct EventRecord: Equatable, Sendable {
     /// What push services are handed, as JSON; nil where it is for none.
     public var push: String?
     /// A bit for each target that is complete, and the worst that became of those.
-    public var settled: UInt32 = 0
+    public var completed: UInt32 = 0
     public var fate = MatchFate.delivered
 
     public init(
@@ -49,11 +49,11 @@ public struct EventProgress: RecordAmendment {
     public static let columns = ["settled", "fate"]
     public let key: RecordKey
     /// A bit for each target that is complete.
-    public let settled: UInt32
+    public let completed: UInt32
     public let fate: MatchFate
 
     public func write(to fields: inout some FieldWriter) {
-        fields.write(Int64(settled))
+        fields.write(Int64(completed))
         fields.write(fate.rank)
     }
 }
@@ -72,7 +72,7 @@ extension EventRecord: DurableRecord {
         fields.write(source.rawValue)
         fields.write(list: pushers.isEmpty ? nil : pushers)
         fields.write(secret)
-        fields.write(Int64(settled))
+        fields.write(Int64(completed))
         fields.write(fate.rank)
         fields.write(push)
     }
@@ -85,7 +85,7 @@ extension EventRecord: DurableRecord {
             createdAt: createdAt, body: body)
         pushers = try fields.optionalList() ?? []
         secret = fields.optionalText()
-        settled = UInt32(truncatingIfNeeded: fields.int64())
+        completed = UInt32(truncatingIfNeeded: fields.int64())
         guard let fate = MatchFate(rank: fields.int()) else { throw MalformedRow() }
         self.fate = fate
         push = fields.optionalText()
@@ -93,9 +93,9 @@ extension EventRecord: DurableRecord {
 }
 
 extension DurableChange {
-    package static func eventProgress(number: Int64, settled: UInt32, fate: MatchFate) -> Self {
-        .amend(EventProgress(key: RecordKey(.event, number: number), settled: settled, fate: fate))
+    package static func eventProgress(number: Int64, completed: UInt32, fate: MatchFate) -> Self {
+        .amend(EventProgress(key: RecordKey(.event, number: number), completed: completed, fate: fate))
     }
     /// All targets have the message.
-    package static func eventSettled(number: Int64) -> Self { .delete(RecordKey(.event, number: number)) }
+    package static func eventCompleted(number: Int64) -> Self { .delete(RecordKey(.event, number: number)) }
 }

@@ -21,7 +21,7 @@ public struct MatchRecord: Equatable, Sendable {
     /// What push services are handed, as JSON; nil where it is for none.
     public var push: String?
     /// A bit for each target that took it or never will: the match topic first, then the pushers.
-    public var settled: UInt32 = 0
+    public var completed: UInt32 = 0
     /// The worst that became of those.
     public var fate: MatchFate = .delivered
 
@@ -59,7 +59,7 @@ extension MatchRecord: DurableRecord {
         fields.write(pending)
         fields.write(list: pushers.isEmpty ? nil : pushers)
         fields.write(secret)
-        fields.write(Int64(settled))
+        fields.write(Int64(completed))
         fields.write(fate.rank)
         fields.write(push)
         fields.write(body)
@@ -70,34 +70,34 @@ extension MatchRecord: DurableRecord {
         let (subscriptionId, publicationId) = (fields.text(), fields.text())
         let (owner, createdAt, pending) = (fields.optionalText(), fields.int64(), fields.flag())
         let pushers = try fields.optionalList() ?? []
-        let (secret, settled, rank) = (fields.optionalText(), fields.int64(), fields.int())
+        let (secret, completed, rank) = (fields.optionalText(), fields.int64(), fields.int())
         guard let fate = MatchFate(rank: rank) else { throw MalformedRow() }
         let push = fields.optionalText()
         self.init(
             number: number, dataset: dataset, id: id, deviceId: deviceId, subscriptionId: subscriptionId,
             publicationId: publicationId, owner: owner, createdAt: createdAt, body: fields.bytes(), pending: pending,
             pushers: pushers, secret: secret)
-        self.settled = UInt32(truncatingIfNeeded: settled)
+        self.completed = UInt32(truncatingIfNeeded: completed)
         self.fate = fate
         self.push = push
     }
 }
 
-/// Some of the match's targets are settled, and others are not.
+/// Some of the match's targets are completed, and others are not.
 public struct MatchProgress: RecordAmendment {
     public static var kind: Kind { .match }
     public static let columns = ["settled", "fate"]
     public let key: RecordKey
-    public let settled: UInt32
+    public let completed: UInt32
     public let fate: MatchFate
 
     public func write(to fields: inout some FieldWriter) {
-        fields.write(Int64(settled))
+        fields.write(Int64(completed))
         fields.write(fate.rank)
     }
 }
 
-/// All targets of the match are settled: whom it was for, and what signed it, is nobody's business any more.
+/// All targets of the match are completed: whom it was for, and what signed it, is nobody's business any more.
 public struct MatchEnd: RecordAmendment {
     public static var kind: Kind { .match }
     public static let columns = ["pending", "pushers", "secret", "push"]
@@ -112,10 +112,10 @@ public struct MatchEnd: RecordAmendment {
 }
 
 extension DurableChange {
-    package static func matchProgress(number: Int64, settled: UInt32, fate: MatchFate) -> Self {
-        .amend(MatchProgress(key: RecordKey(.match, number: number), settled: settled, fate: fate))
+    package static func matchProgress(number: Int64, completed: UInt32, fate: MatchFate) -> Self {
+        .amend(MatchProgress(key: RecordKey(.match, number: number), completed: completed, fate: fate))
     }
-    package static func matchSettled(number: Int64) -> Self { .amend(MatchEnd(key: RecordKey(.match, number: number))) }
+    package static func matchCompleted(number: Int64) -> Self { .amend(MatchEnd(key: RecordKey(.match, number: number))) }
     /// The match has left the newest hundred of its device.
     package static func forgetMatch(number: Int64) -> Self { .delete(RecordKey(.match, number: number)) }
 }

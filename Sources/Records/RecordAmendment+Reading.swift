@@ -3,23 +3,23 @@
 extension MatchProgress {
     public init(of key: RecordKey, from fields: inout some FieldReader) throws(MalformedRow) {
         self.key = key
-        (settled, fate) = try MatchFate.read(from: &fields)
+        (completed, fate) = try MatchFate.read(from: &fields)
     }
 }
 
 extension EventProgress {
     public init(of key: RecordKey, from fields: inout some FieldReader) throws(MalformedRow) {
         self.key = key
-        (settled, fate) = try MatchFate.read(from: &fields)
+        (completed, fate) = try MatchFate.read(from: &fields)
     }
 }
 
 extension MatchFate {
     /// Behind the targets that are complete.
-    fileprivate static func read(from fields: inout some FieldReader) throws(MalformedRow) -> (settled: UInt32, fate: Self) {
-        let (settled, rank) = (fields.int64(), fields.int())
+    fileprivate static func read(from fields: inout some FieldReader) throws(MalformedRow) -> (completed: UInt32, fate: Self) {
+        let (completed, rank) = (fields.int64(), fields.int())
         guard let fate = Self(rank: rank) else { throw MalformedRow() }
-        return (UInt32(truncatingIfNeeded: settled), fate)
+        return (UInt32(truncatingIfNeeded: completed), fate)
     }
 }
 

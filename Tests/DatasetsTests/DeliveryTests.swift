@@ -146,7 +146,7 @@ struct DeliveryTests {
         #expect(harness.changes.count == known)
         harness.advance(milliseconds: Hub.tickMilliseconds)
         let changes = harness.changes[known...]
-        #expect(changes.contains(.matchSettled(number: DeliveryToken(raw: matches[0].token).number)))
+        #expect(changes.contains(.matchCompleted(number: DeliveryToken(raw: matches[0].token).number)))
         #expect(
             changes.contains {
                 if case .amend(let counters as DeliveryAmendment) = $0 { counters.delivery.delivered == 1 } else { false }
@@ -161,7 +161,7 @@ struct DeliveryTests {
         harness.acknowledge(matches[0].token)
         #expect(harness.changes.count == known)
         harness.move(metres: 2)
-        #expect(harness.changes[known...].contains(.matchSettled(number: DeliveryToken(raw: matches[0].token).number)))
+        #expect(harness.changes[known...].contains(.matchCompleted(number: DeliveryToken(raw: matches[0].token).number)))
         harness.restart(killed: true)
         #expect(harness.matches.count == 1 && harness.matches.first?.payload != matches[0].payload)
         #expect(delivery(harness)["matched"] == 2 && delivery(harness)["delivered"] == 1)

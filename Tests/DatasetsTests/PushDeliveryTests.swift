@@ -68,7 +68,7 @@ struct PushDeliveryTests {
         subscribe(harness, #""apns://abc""#)
         harness.recordsAtOnce = false
         func progress() -> [UInt32] {
-            harness.changes.compactMap { if case .amend(let progress as MatchProgress) = $0 { progress.settled } else { nil } }
+            harness.changes.compactMap { if case .amend(let progress as MatchProgress) = $0 { progress.completed } else { nil } }
         }
         harness.move(metres: 12)
         harness.advance(milliseconds: 500)

@@ -42,7 +42,7 @@ enum EveryKind {
             .put(
                 GeofenceVisitRecord(
                     dataset: dataset, geofence: "client/plain", deviceID: "tag", id: "event", since: 13, hasDwelled: true)),
-            .put(event), .eventProgress(number: 5, settled: 1, fate: .expired),
+            .put(event), .eventProgress(number: 5, completed: 1, fate: .expired),
         ]
     }
 
@@ -168,7 +168,7 @@ enum EveryKind {
             .put(
                 VisitRecord(dataset: dataset, subscriptionId: "visiting", publicationId: "offer", id: "match 2", since: 14)),
             .put(match(2, pending: true)), .put(match(3, pending: true)), .put(match(4, pending: true)),
-            .matchSettled(number: 2), .matchProgress(number: 3, settled: 1, fate: .expired), .forgetMatch(number: 4),
+            .matchCompleted(number: 2), .matchProgress(number: 3, completed: 1, fate: .expired), .forgetMatch(number: 4),
             .put(
                 LiveStateRecord(
                     dataset: dataset, topic: "city/-/-/-/-/tag/position", timestamp: 15, receivedAt: 16, number: 7,

@@ -44,9 +44,9 @@ struct RandomHistory {
         case 62..<72: return .put(match())
         case 72:
             return .matchProgress(
-                number: Int64.random(in: 0...lastMatch + 1, using: &random), settled: pick([1, 0x1FFFF, .max]),
+                number: Int64.random(in: 0...lastMatch + 1, using: &random), completed: pick([1, 0x1FFFF, .max]),
                 fate: pick(MatchFate.allCases))
-        case 73..<78: return .matchSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random))
+        case 73..<78: return .matchCompleted(number: Int64.random(in: 0...lastMatch + 1, using: &random))
         case 78..<82: return .forgetMatch(number: Int64.random(in: 0...lastMatch + 1, using: &random))
         case 82..<91: return .put(liveState())
         case 91..<93: return .forgetLiveState(dataset: pick(Self.datasets), topic: name("t"))
@@ -136,7 +136,7 @@ struct RandomHistory {
             let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true), delay: maybe(clock))
             return .put(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
         default:
-            guard chance() else { return .eventSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
+            guard chance() else { return .eventCompleted(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
             lastMatch += 1
             return .put(
                 EventRecord(

@@ -132,7 +132,7 @@ struct StoreHistoryTests {
                         owner: nil, createdAt: 1, body: [1], pending: true))
             }
             try store.commit(matches + [.forgetMatch(number: 1), .deleteDevice(dataset: "city", id: "d")])
-            try store.commit([.matchSettled(number: 1), .matchSettled(number: 2)])
+            try store.commit([.matchCompleted(number: 1), .matchCompleted(number: 2)])
             let count = try store.queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM matchBody") }
             #expect(count == 0)
         }

@@ -52,7 +52,7 @@ struct StoreMigrationTests {
             #expect(try store.hasPendingPurge)
             while try store.purgeSome(looking: 1) {}
             let more: [DurableChange] = [
-                .put(DatasetRecord(id: "old", createdAt: 1, updatedAt: 1, revision: "1-a")), .matchSettled(number: 3),
+                .put(DatasetRecord(id: "old", createdAt: 1, updatedAt: 1, revision: "1-a")), .matchCompleted(number: 3),
                 .deletePlace(dataset: EveryKind.dataset, id: "café"), .forgetDevice(dataset: EveryKind.dataset, id: "tag"),
                 .deleteDevice(dataset: EveryKind.dataset, id: "beacon"),
             ]

@@ -79,7 +79,7 @@ final class Outbox {
         if obstacle == nil, !targets.pushers.isEmpty {
             record.pushers = targets.pushers.map { $0.text(naming) }
             (record.secret, record.push) = (subscription.record.secret, delivery.push)
-            (record.settled, record.fate) = (delivery.completed, delivery.fate)
+            (record.completed, record.fate) = (delivery.completed, delivery.fate)
         }
         turn.keep(.put(record))
         keepNewest(lastNumber, of: device, &turn)
@@ -111,7 +111,7 @@ final class Outbox {
         }
         var delivery = PendingDelivery(record, account, source: geofence, pushers: targets.pushers)
         delivery.add(targets, nil, message)
-        (record.push, record.settled, record.fate) = (delivery.push, delivery.completed, delivery.fate)
+        (record.push, record.completed, record.fate) = (delivery.push, delivery.completed, delivery.fate)
         if let geofence {
             geofence.delivery.matched += 1
             geofence.delivery.lastMatchAt = record.createdAt
@@ -216,7 +216,7 @@ final class Outbox {
                 body: record.body, recipient: recipient,
                 pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming), secret: record.secret,
                 push: record.push, pair: PendingDelivery.pair(recipient, record.publicationId),
-                completed: record.settled, fate: record.fate))
+                completed: record.completed, fate: record.fate))
     }
 
     /// Restores an event that is still to be delivered.
@@ -474,8 +474,8 @@ final class Outbox {
                 guard delivery.createdAt <= instant || delivery.createdAt > turn.now else { continue }
                 turn.keep(
                     delivery.isEvent
-                        ? .eventProgress(number: number, settled: delivery.completed, fate: delivery.fate)
-                        : .matchProgress(number: number, settled: delivery.completed, fate: delivery.fate))
+                        ? .eventProgress(number: number, completed: delivery.completed, fate: delivery.fate)
+                        : .matchProgress(number: number, completed: delivery.completed, fate: delivery.fate))
             }
             progressedMatches.remove(number)
         }
@@ -486,10 +486,10 @@ final class Outbox {
 
     /// Makes the delivery counters durable together with what changed them.
     func record(_ turn: inout Turn) {
-        for number in completedEvents { turn.keep(.eventSettled(number: number)) }
+        for number in completedEvents { turn.keep(.eventCompleted(number: number)) }
         completedEvents.removeAll(keepingCapacity: true)
         for number in completedMatches {
-            turn.keep(.matchSettled(number: number))
+            turn.keep(.matchCompleted(number: number))
             if outdated.remove(number) != nil { turn.keep(.forgetMatch(number: number)) }
         }
         completedMatches.removeAll(keepingCapacity: true)
@@ -550,7 +550,7 @@ extension PendingDelivery {
         self.init(
             number: record.number, account: account, source: source, id: record.id, createdAt: record.createdAt,
             body: record.body, recipient: recipient, pushers: pushers, secret: record.secret, push: record.push,
-            pair: Self.pair(recipient, record.push.flatMap(PushMessage.device)), isEvent: true, completed: record.settled,
+            pair: Self.pair(recipient, record.push.flatMap(PushMessage.device)), isEvent: true, completed: record.completed,
             fate: record.fate)
     }
 
@@ -569,7 +569,7 @@ extension PendingDelivery {
 
     /// Some of its targets are lost from the beginning, and push services are sent what `message` says.
     fileprivate mutating func add(_ targets: Targets, _ other: String?, _ message: () -> PushMessage?) {
-        if !targets.lost.isEmpty { (completed, fate) = (targets.settled, .dropped) }
+        if !targets.lost.isEmpty { (completed, fate) = (targets.completed, .dropped) }
         guard targets.isPushed, let message = message() else { return }
         let push = message.encoded()
         self.push = push

@@ -229,7 +229,7 @@ struct PostQueues {
         return (queue.fresh + queue.retries.map(\.token)).sorted()
     }
 
-    /// Forgets how often it was tried: it is settled.
+    /// Forgets how often it was tried: it is completed.
     mutating func forget(_ token: DeliveryToken) { attempts[token] = nil }
 
     /// Lets time pass: queues whose rest is over, or whose messages are due again.

@@ -27,12 +27,12 @@ struct Targets {
     }
 
     /// A bit for each that is lost.
-    var settled: UInt32 { lost.reduce(0) { $0 | 1 << UInt32($1.slot) } }
+    var completed: UInt32 { lost.reduce(0) { $0 | 1 << UInt32($1.slot) } }
 
     /// Some push service gets it.
     var isPushed: Bool {
         pushers.enumerated().contains { index, pusher in
-            if case .push = pusher { settled & 1 << UInt32(index + 1) == 0 } else { false }
+            if case .push = pusher { completed & 1 << UInt32(index + 1) == 0 } else { false }
         }
     }
 }

@@ -14,8 +14,8 @@ extension Hub {
         switch change {
         case .put(let record): return try follow(record, change, at: now)
         case .delete(let key): return try followDeletion(of: key, change, at: now)
-        case .amend(let it as MatchProgress): outbox.restoreProgress(of: it.key.number, it.settled, it.fate)
-        case .amend(let it as EventProgress): outbox.restoreProgress(of: it.key.number, it.settled, it.fate)
+        case .amend(let it as MatchProgress): outbox.restoreProgress(of: it.key.number, it.completed, it.fate)
+        case .amend(let it as EventProgress): outbox.restoreProgress(of: it.key.number, it.completed, it.fate)
         case .amend(let end as MatchEnd): outbox.restoreEnd(of: end.key.number)
         case .forget, .amend, .expire, .forgetTombstones, .putFilters: try restore(change, at: now)
         case .putDocument, .countDocuments: return false

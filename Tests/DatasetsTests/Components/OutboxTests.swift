@@ -49,7 +49,7 @@ struct OutboxTests {
         #expect(tokens(turn) == Array(sent.dropFirst()))
         turn.effects.removeAll()
         outbox.record(&turn)
-        #expect(turn.effects.changes == [.eventSettled(number: 1)])
+        #expect(turn.effects.changes == [.eventCompleted(number: 1)])
         #expect(outbox.pending.count == 1)
     }
 }

@@ -66,7 +66,7 @@ struct MatchConformance {
             let owed = try store.restored().matches
             #expect(owed.map(\.number) == [1, 3])
             #expect(owed.map(\.body) == [Array("body 1".utf8), Array("body 3".utf8)])
-            try store.commit([.matchSettled(number: 1), .matchSettled(number: 3)])
+            try store.commit([.matchCompleted(number: 1), .matchCompleted(number: 3)])
             #expect(try store.restored().matches.isEmpty)
         }
     }
@@ -76,7 +76,7 @@ struct MatchConformance {
         arguments: Subject.allCases)
     func restoredMatches(_ subject: Subject) throws {
         try subject.withStore { store in
-            try store.commit([match(1), match(2, pending: true), match(3), .matchSettled(number: 9)])
+            try store.commit([match(1), match(2, pending: true), match(3), .matchCompleted(number: 9)])
             let matches = try store.restored().matches
             #expect(matches.map(\.number) == [1, 2, 3])
             #expect(matches.map(\.pending) == [false, true, false])
