@@ -287,12 +287,15 @@ let package = Package(
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "HomeAssistantTests", dependencies: ["HomeAssistant", "Wire"]),
-        .testTarget(name: "WireTests", dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors", "Wire", "SeededRandom"]),
+        .testTarget(
+            name: "WireTests", dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors", "Wire", "SeededRandom"]),
         .testTarget(
             name: "DatasetsTests",
             dependencies: [
-                "Circumstances", "DaemonCore", "Datasets", "FlatRecording", "Geodesy", "LiveTopics", "MQTTDoor", "Matching", "MemoryStore",
-                "Places", "Ranging", "Records", "SeededRandom", "Selectors", "Wire", .product(name: "Logging", package: "swift-log"),
+                "Circumstances", "DaemonCore", "Datasets", "FlatRecording", "Geodesy", "LiveTopics", "MQTTDoor", "Matching",
+                "MemoryStore",
+                "Places", "Ranging", "Records", "SeededRandom", "Selectors", "Wire",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "MQTTLinkTests", dependencies: ["CLiveRing", "Loopback", "MQTTLink", "SeededRandom"], exclude: ["Fuzz"]),
@@ -320,7 +323,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "DaemonCore", "Datasets", "LiveTopics", "Loopback", "MQTTDoor", "MQTTLink", "Records", "SeededRandom", "Store", "Wire",
+                "DaemonCore", "Datasets", "LiveTopics", "Loopback", "MQTTDoor", "MQTTLink", "Records", "SeededRandom", "Store",
+                "Wire",
                 "geomatchd", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -328,7 +332,8 @@ let package = Package(
         .testTarget(
             name: "MQTTDoorTests",
             dependencies: [
-                "Cluster", "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records", "SeededRandom",
+                "Cluster", "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records",
+                "SeededRandom",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

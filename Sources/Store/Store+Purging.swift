@@ -80,7 +80,8 @@ extension Store {
 
     /// Makes room for what becomes part of a name that is pending purge again: all of the former dataset goes, in this transaction.
     static func clear(beforehand change: DurableChange, _ db: Database, _ places: PlaceRows) throws {
-        guard !places.pendingPurge.isEmpty, let dataset = change.dataset, places.pendingPurge.contains(dataset), change.revivesDataset
+        guard !places.pendingPurge.isEmpty, let dataset = change.dataset, places.pendingPurge.contains(dataset),
+            change.revivesDataset
         else { return }
         try places.know(db)
         try db.run("DELETE FROM place WHERE dataset = ?", dataset)

@@ -7,7 +7,9 @@ import Wire
 
 extension CircumstanceBook {
     /// Its number is given when it is sent.
-    func event(_ occurrence: CircumstanceEvent, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) -> EventRecord {
+    func event(_ occurrence: CircumstanceEvent, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn)
+        -> EventRecord
+    {
         let record = circumstance.record
         let id = turn.newID()
         var body = encode(occurrence, id: id, circumstance, device)
@@ -57,7 +59,8 @@ extension CircumstanceBook {
     }
 
     private func encodeHead(
-        of occurrence: CircumstanceEvent, id: String, _ record: CircumstanceRecord, _ device: Device, into writer: inout JSONWriter
+        of occurrence: CircumstanceEvent, id: String, _ record: CircumstanceRecord, _ device: Device,
+        into writer: inout JSONWriter
     ) {
         writer.member("incidentId", id)
         writer.member("circumstanceId", record.id)
