@@ -1,6 +1,7 @@
 import DaemonCore
 import Datasets
 import DequeModule
+import NIOCore
 import Synchronization
 
 /// The core over HTTP: makes requests and updates of what connections bring, and answers of what leaves.
@@ -79,8 +80,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     var passingRoute: AudienceRoute?
     /// Updates for audiences that have not left yet, in order.
     var openFrames: [OpenFrames] = []
-    /// They leave by themselves before long.
-    var areFramesDue = false
+    /// When they leave by themselves, at the latest.
+    var framesDue: NIODeadline?
     /// The same by socket.
     var subscriptionsOfSockets: [ObjectIdentifier: Set<SocketSubscription>] = [:]
     var matchSockets: MatchSockets

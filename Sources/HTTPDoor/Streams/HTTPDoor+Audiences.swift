@@ -33,8 +33,9 @@ struct OpenFrames {
 extension HTTPDoor {
     /// What waits for an audience leaves as one from so many bytes on.
     private static let openBytesMax = 32 << 10
-    /// So long may what waits for an audience that asks for no update of a topic within an interval, and no longer than a tenth of that.
-    private static let framesWaitMilliseconds: Int64 = 25
+    /// So long may what waits for an audience that asks for no update of a topic within an interval, and no longer than half of that:
+    /// each of its sockets costs a write then, ten times a second at most.
+    private static let framesWaitMilliseconds: Int64 = 100
 
     private func route(of audience: Audience) -> AudienceRoute {
         if let route = audience.isPassing ? passingRoute : audienceRoutes[ObjectIdentifier(audience)], route.audience === audience
@@ -77,14 +78,15 @@ extension HTTPDoor {
     /// A batch is over: what waits for audiences leaves, or before long.
     func endFrames() {
         guard !openFrames.isEmpty else { return }
-        let wait = min(Self.framesWaitMilliseconds, openFrames.lazy.map { $0.route.audience.minInterval / 10 }.min() ?? 0)
+        let wait = min(Self.framesWaitMilliseconds, openFrames.lazy.map { $0.route.audience.minInterval / 2 }.min() ?? 0)
         guard wait > 0, let loop = openFrames[0].route.sockets[0].stream.loop else { return sendOpenFrames() }
-        guard !areFramesDue else { return }
-        areFramesDue = true
-        loop.scheduleTask(in: .milliseconds(wait)) { [weak self] in
+        let due = NIODeadline.now() + .milliseconds(wait)
+        if let framesDue, framesDue <= due { return }
+        framesDue = due
+        loop.scheduleTask(deadline: due) { [weak self] in
             guard let self else { return }
             self.submit { door in
-                door.areFramesDue = false
+                door.framesDue = nil
                 door.sendOpenFrames()
             }
         }
