@@ -9,8 +9,10 @@ final class Gate: @unchecked Sendable {
     enum Condition {
         /// Something came in for the writing thread.
         case arrived
-        /// Something came in for the reading thread, or what it answered was collected.
+        /// Something came in for the thread that reads, or what it answered was collected.
         case asked
+        /// The same for the thread that reads what others wait for, too.
+        case askedForAll
         /// A thread ended, for which a caller waits.
         case settled
     }
@@ -18,6 +20,7 @@ final class Gate: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let asked = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let askedForAll = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let settled = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
     init() {
@@ -27,12 +30,12 @@ final class Gate: @unchecked Sendable {
         #if os(Linux)
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         #endif
-        for condition in [arrived, asked, settled] { pthread_cond_init(condition, &attributes) }
+        for condition in [arrived, asked, askedForAll, settled] { pthread_cond_init(condition, &attributes) }
         pthread_condattr_destroy(&attributes)
     }
 
     deinit {
-        for condition in [arrived, asked, settled] {
+        for condition in [arrived, asked, askedForAll, settled] {
             pthread_cond_destroy(condition)
             condition.deallocate()
         }
@@ -87,6 +90,7 @@ final class Gate: @unchecked Sendable {
         switch condition {
         case .arrived: arrived
         case .asked: asked
+        case .askedForAll: askedForAll
         case .settled: settled
         }
     }

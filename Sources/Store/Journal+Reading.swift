@@ -1,6 +1,8 @@
+import Foundation
 import Records
 
-// The journal's reading thread: one query at a time, on a connection of its own.
+// The journal's reading threads. One client may ask for long pages without end, so the thread that reads those leaves the cores to those
+// that decide and commit where there are too few. What others wait for, too, is read by a thread that does not.
 
 extension Journal {
     /// The reads that were asked for, and what lies uncollected of those that were answered.
@@ -41,29 +43,43 @@ extension Journal {
         mutating func answersWereCollected() { (answers, bytes) = (0, 0) }
     }
 
-    func read() {
-        while let (token, query) = awaitQuestion() {
+    /// Answers one query after the other, of one kind, until the journal is closed.
+    func read(isForAll: Bool) {
+        #if os(Linux)
+            // On Linux the priority is the thread's own.
+            if !isForAll { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
+        #endif
+        while let (token, query) = awaitQuestion(isForAll: isForAll) {
             let answer = (try? query(store)) ?? .failed
             gate.locked {
                 shared.completions.append(.answer(token, answer))
-                shared.questions.wasAnswered(answer)
+                shared[isForAll: isForAll].wasAnswered(answer)
             }
             wake()
         }
         gate.locked {
-            shared.isReading = false
+            shared.readers -= 1
             gate.signal(.settled)
         }
     }
 
     /// - Returns: nil when the thread is to end.
-    private func awaitQuestion() -> (token: UInt64, query: Questions.Query)? {
+    private func awaitQuestion(isForAll: Bool) -> (token: UInt64, query: Questions.Query)? {
         gate.locked {
             while true {
-                if let next = shared.questions.next() { return next }
+                if let next = shared[isForAll: isForAll].next() { return next }
                 if shared.isClosing { return nil }
-                gate.wait(for: .asked, until: nil)
+                gate.wait(for: isForAll ? .askedForAll : .asked, until: nil)
             }
+        }
+    }
+}
+
+extension Journal.Shared {
+    subscript(isForAll isForAll: Bool) -> Journal.Questions {
+        get { isForAll ? questionsForAll : questions }
+        _modify {
+            if isForAll { yield &questionsForAll } else { yield &questions }
         }
     }
 }

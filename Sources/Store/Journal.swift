@@ -35,6 +35,7 @@ public final class Journal: @unchecked Sendable {
     struct Shared {
         var arrived: [Backlog.Entry] = []
         var questions = Questions()
+        var questionsForAll = Questions()
         var completions: [JournalCompletion] = []
         /// Changes that were appended, are not durable and were not given back.
         var backlog = 0
@@ -47,7 +48,8 @@ public final class Journal: @unchecked Sendable {
         var isAbandoned = false
         /// How many changes were left when the writing thread ended; nil while it runs.
         var unwritten: Int?
-        var isReading = true
+        /// Threads that read.
+        var readers = 2
     }
 
     /// Starts the threads.
@@ -70,7 +72,8 @@ public final class Journal: @unchecked Sendable {
         self.wake = wake
         self.report = report
         start("journal") { $0.write() }
-        start("journal-read") { $0.read() }
+        start("journal-read") { $0.read(isForAll: false) }
+        start("journal-load") { $0.read(isForAll: true) }
     }
 
     private func start(_ name: String, _ body: @escaping @Sendable (Journal) -> Void) {
@@ -111,15 +114,20 @@ public final class Journal: @unchecked Sendable {
         gate.locked { if shared.refusedFrom == token { shared.refusedFrom = nil } }
     }
 
-    /// Runs a query on what is durable, behind the reads asked for before; the answer comes in ``JournalCompletion/answer(_:_:)``.
+    /// Runs a query on what is durable, behind the reads of its kind asked for before; the answer comes in
+    /// ``JournalCompletion/answer(_:_:)``.
     ///
     /// What the query throws becomes ``StoreAnswer/failed``. Reads pause while too much lies uncollected.
     ///
-    /// - Parameter token: Of any numbering.
-    public func read(token: UInt64, _ query: @escaping @Sendable (any DurableStore) throws -> StoreAnswer) {
+    /// - Parameters:
+    ///   - token: Of any numbering.
+    ///   - isForAll: Others than who asks wait for it, too: it does not give way where the cores are busy.
+    public func read(
+        token: UInt64, isForAll: Bool = false, _ query: @escaping @Sendable (any DurableStore) throws -> StoreAnswer
+    ) {
         gate.locked {
-            shared.questions.append(token, query)
-            gate.signal(.asked)
+            shared[isForAll: isForAll].append(token, query)
+            gate.signal(isForAll ? .askedForAll : .asked)
         }
     }
 
@@ -129,8 +137,10 @@ public final class Journal: @unchecked Sendable {
             let completions = shared.completions
             shared.completions = []
             shared.questions.answersWereCollected()
-            // Called at each turn: the reading thread is not woken for nothing.
+            shared.questionsForAll.answersWereCollected()
+            // Called at each turn: threads that read are not woken for nothing.
             if shared.questions.areWaiting { gate.signal(.asked) }
+            if shared.questionsForAll.areWaiting { gate.signal(.askedForAll) }
             return completions
         }
     }
@@ -151,7 +161,10 @@ public final class Journal: @unchecked Sendable {
             shared.isClosing = true
             gate.signal(.arrived)
             gate.signal(.asked)
-            while shared.unwritten == nil || shared.isReading, Gate.now() < deadline { gate.wait(for: .settled, until: deadline) }
+            gate.signal(.askedForAll)
+            while shared.unwritten == nil || shared.readers > 0, Gate.now() < deadline {
+                gate.wait(for: .settled, until: deadline)
+            }
             shared.isAbandoned = true
             gate.signal(.arrived)
             return shared.unwritten == 0

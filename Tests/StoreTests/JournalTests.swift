@@ -370,6 +370,32 @@ struct JournalTests {
         }
     }
 
+    #if os(Linux)
+        @Test("Pages give way where the cores are busy, and what others wait for is not behind them", .timeLimit(.minutes(1)))
+        func readsGiveWay() throws {
+            try withJournal(.memory) { _, journal, recorder in
+                let priority: @Sendable () -> Int32 = { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+                let own = priority()
+                let seen = Mutex<[UInt64: Int32]>([:])
+                journal.read(token: 1) { _ in
+                    while seen.withLock({ $0[3] }) == nil { usleep(1000) }
+                    seen.withLock { $0[1] = priority() }
+                    return .match(nil)
+                }
+                for token in 2...3 as ClosedRange<UInt64> {
+                    journal.read(token: token, isForAll: true) { _ in
+                        seen.withLock { $0[token] = priority() }
+                        return .match(nil)
+                    }
+                }
+                let answers = recorder.completions(of: journal) { $0.answers.count == 3 }.answers
+                #expect(answers.map(\.token) == [2, 3, 1])
+                #expect(seen.withLock { $0 } == [1: max(10, own), 2: own, 3: own])
+                #expect(journal.close(timeoutSeconds: 60))
+            }
+        }
+    #endif
+
     @Test("What a read throws is an answer, and the next one is read", arguments: Subject.allCases)
     func failingRead(_ subject: Subject) throws {
         try withJournal(subject) { store, journal, recorder in

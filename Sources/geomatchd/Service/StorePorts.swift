@@ -30,7 +30,9 @@ final class JournalLog: DurableLog, Sendable {
     func resume(afterRefusal token: UInt64) { journal.resume(afterRefusal: token) }
 
     func read(_ question: StoreQuery.Kind, token: UInt64) {
-        journal.read(token: token) { store in
+        // While a push waits for its documents, others may, too.
+        let isForAll = if case .documents = question { true } else { false }
+        journal.read(token: token, isForAll: isForAll) { store in
             switch question {
             case .matches(let dataset, let deviceId, let after):
                 guard let matches = try store.matches(dataset: dataset, deviceId: deviceId, after: after) else {
@@ -45,7 +47,7 @@ final class JournalLog: DurableLog, Sendable {
     }
 
     func load(_ request: LoadRequest, token: UInt64) {
-        journal.read(token: token) { [store, weak self] _ in
+        journal.read(token: token, isForAll: true) { [store, weak self] _ in
             let state = Result { try store.load(request) }.mapError(LoadFailure.init)
             self?.loaded.withLock { $0[token] = state }
             return .failed
