@@ -16,11 +16,13 @@ extension Footprint {
     /// Whether another outline overlaps this one, or an edge of it is at most so many metres from one of this.
     ///
     /// What does not cross is nearest at a corner of one of the two. Outlines whose corners and edges lie among each other by the thousand
-    /// count as overlapping: to compare all of them would take a third of a second.
+    /// count as overlapping: to compare all of them would take a third of a second. Whether they do is asked first, as it costs the least.
     func isWithin(_ metres: Double, of other: Footprint) -> Bool {
         let reach = reach + other.reach + metres
         guard middle.squaredChord(to: other.middle) <= reach * reach else { return false }
-        return isWithin(metres, ofCornersOf: other) || other.isWithin(metres, ofCornersOf: self) || crosses(other)
+        let areLarge = vertexCount * other.vertexCount > Self.comparisonsMax
+        if areLarge, crosses(other) { return true }
+        return isWithin(metres, ofCornersOf: other) || other.isWithin(metres, ofCornersOf: self) || !areLarge && crosses(other)
     }
 
     private func isWithin(_ metres: Double, ofCornersOf other: Footprint) -> Bool {
