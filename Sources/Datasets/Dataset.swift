@@ -13,6 +13,8 @@ final class Dataset {
     }
     /// Venues, buildings, floors, rooms and locations.
     let structure: StructureBook
+    /// Whose floors are to be looked up in the structure, which changed; nil: nobody's.
+    var floorRefresh: Enrolment?
     /// Where it is derived: who is in which room.
     var occupancy: Occupancy?
     private(set) var geomatching: Geomatching
@@ -118,6 +120,8 @@ final class Dataset {
         geofences.reset()
         beacons.reset()
         structure.reset()
+        if floorRefresh != nil { structure.mustLookAgain() }
+        floorRefresh = nil
         occupancy = nil
         positionsWithoutDevice.removeAll()
         feed.reset()

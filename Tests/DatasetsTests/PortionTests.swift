@@ -117,6 +117,37 @@ struct PortionTests {
         #expect(harness.inside().count == Self.many / 2 - 3 + 1)
     }
 
+    @Test("After an import the floors of all devices were looked up in one turn: others are answered between portions of them")
+    func floors() {
+        place()
+        _ = harness.fence()
+        _ = finish()
+        let house = FloorPlan.rectangle(-10, -10, 10, 10)
+        let structure = FloorPlan.collection([
+            FloorPlan.feature(#""level":"venue","id":"v""#, house),
+            FloorPlan.feature(#""level":"building","id":"h","parents":["v"]"#, house),
+            FloorPlan.feature(#""level":"floor","id":"0","parents":["v","h"],"floorIndex":0"#),
+            FloorPlan.feature(#""level":"room","id":"a","parents":["v","h","0"]"#, house),
+        ])
+        #expect(harness.result("dataset/import", structure, client: "admin") != nil)
+        func onFloor() -> Int { (0..<UInt32(Self.many)).filter { geofences.engine.fix(of: $0)?.floor ?? 0 != 0 }.count }
+        #expect(onFloor() == 0)
+        harness.now += 1500
+        harness.core.begin()
+        harness.hub.advance(&harness.core.turn)
+        harness.end()
+        var (before, turns) = (onFloor(), 0)
+        #expect(before > 0 && before < Self.many / 4)
+        while harness.hub.isUnfinished {
+            #expect(harness.result("device/get", #"{"id":"p0001"}"#, client: "bob") != nil)
+            goOn()
+            turns += 1
+            #expect(onFloor() - before <= Self.many / 4)
+            before = onFloor()
+        }
+        #expect(turns > 4 && before == Self.many / 2)
+    }
+
     @Test("A geofence about very many devices that are known looked at all of them in one turn", arguments: [false, true])
     func large(isUpdate: Bool) {
         place()

@@ -149,12 +149,12 @@ extension Geofences {
     }
 
     /// The structure says by now on which floors devices and geofences are.
-    func floorsChanged(_ floors: [(device: Device, floor: FloorRef)], _ turn: inout Turn) {
+    func floorsChanged(_ floors: [(device: Device, floor: FloorRef)], isLast: Bool, _ turn: inout Turn) {
         guard isActive else { return }
         for (device, floor) in floors {
             engine.setFloor(ofDevice: device.reference.index, to: floor.number, at: turn.now, into: &effects)
         }
-        for geofence in followingStructure { engine.endElsewhere(in: geofence.number, into: &effects) }
+        for geofence in isLast ? followingStructure : [] { engine.endElsewhere(in: geofence.number, into: &effects) }
         handleEffects(&turn)
     }
 

@@ -80,6 +80,9 @@ final class StructureBook {
         return true
     }
 
+    /// Not all positions were looked up.
+    func mustLookAgain() { changedAt = changedAt ?? 0 }
+
     // MARK: Rooms
 
     /// Where in the structure a known position is.

@@ -39,7 +39,8 @@ extension Hub {
             live.reportMoves(&turn)
             let areCircumstancesDone = dataset.circumstances.goOn(configuration.limits.portion, &turn)
             let areGeofencesDone = dataset.geofences.goOn(configuration.limits.portion, &turn)
-            if !areCircumstancesDone || !areGeofencesDone { shared.unfinished.append(name) }
+            let areFloorsDone = dataset.refreshMoreFloors(configuration.limits.portion, &turn)
+            if !areCircumstancesDone || !areGeofencesDone || !areFloorsDone { shared.unfinished.append(name) }
             return true
         }
         return false
