@@ -185,8 +185,9 @@ public final class Core {
         hub.continueWaiting(&turn)
         var isMore = false
         for reference in doors where reference.door.bring() { isMore = true }
-        if serveWaiting(until: clock.monotonic() + Self.sliceMilliseconds) { isMore = true }
-        if search(until: clock.monotonic() + Self.sliceMilliseconds) { isMore = true }
+        let end = clock.monotonic() + Self.sliceMilliseconds
+        if serveWaiting(until: end) { isMore = true }
+        if search(until: end) { isMore = true }
         perform()
         writeBehind()
         return isMore ? now : nextAdvanceAt
