@@ -25,14 +25,15 @@ extension Core {
         let request = RequestQueues.Waiting(
             dataset: envelope.dataset, name: envelope.name, body: Array(envelope.body), answer: envelope.answer,
             isConfined: envelope.isConfined)
-        guard !queues.append(request, to: number) else { return }
-        envelope.answer.load = 0
-        // Its refusals would be before the replies to others.
-        if queues.hasManyReplies(number, doorBytes: bytesAtDoors(of: number)), doors.indices.contains(envelope.answer.door),
+        // Others' requests and updates come behind all that it sends, and its refusals would be before the replies to them.
+        if queues.isFlood(request, of: number, doorBytes: bytesAtDoors(of: number)), doors.indices.contains(envelope.answer.door),
             doors[envelope.answer.door].door.isFlooded(by: envelope.client, in: envelope.dataset)
         {
+            envelope.answer.load = 0
             return hub.leaveUnanswered(envelope, &turn)
         }
+        guard !queues.append(request, to: number) else { return }
+        envelope.answer.load = 0
         hub.refuse(
             envelope, WireError(.limit, "too many requests of `\(envelope.client.prefix(64))` wait; ask again later"), &turn)
         noteReplies(at: now)

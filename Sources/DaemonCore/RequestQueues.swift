@@ -22,6 +22,8 @@ struct RequestQueues {
         /// Bytes of requests that wait, for one client and for all.
         var waitingBytes = 32 << 20
         var allWaitingBytes = 128 << 20
+        /// The same for a client whose replies accumulate.
+        var floodBytes = 4 << 20
         /// A request that was not answered for so long no longer keeps others waiting.
         var patienceMilliseconds: Int64 = 10_000
     }
@@ -139,9 +141,11 @@ struct RequestQueues {
         return true
     }
 
-    /// Whether the replies of a client accumulate.
-    func hasManyReplies(_ number: UInt32, doorBytes: Int) -> Bool {
-        queues[number].map { hasManyReplies($0, doorBytes) } ?? false
+    /// Whether the replies of a client accumulate, and it goes on asking.
+    func isFlood(_ request: Waiting, of number: UInt32, doorBytes: Int) -> Bool {
+        guard let queue = queues[number], hasManyReplies(queue, doorBytes) else { return false }
+        return queue.waitingBytes + request.bytes > min(bounds.floodBytes, bounds.waitingBytes)
+            || allWaitingBytes + request.bytes > bounds.allWaitingBytes
     }
 
     private func hasManyReplies(_ queue: Queue, _ doorBytes: Int) -> Bool { queue.replyBytes + doorBytes >= bounds.replyBytes }

@@ -100,6 +100,17 @@ final class RequestQueueTests {
         #expect(send(first) == "waits" && send(request("ann", bytes: 0)) == "refused")
     }
 
+    @Test("Less waits of a client whose replies accumulate: others' requests come behind all that it sends")
+    func floods() {
+        queues = RequestQueues(RequestQueues.Bounds(loadInHand: 0, replyBytes: 1000, floodBytes: 1000))
+        let request = request("eve", bytes: 500)
+        queues.wasGiven(request.answer, at: 0)
+        #expect(!queues.isFlood(request, of: request.answer.queue, doorBytes: 1000))
+        #expect(send(request) == "waits")
+        #expect(queues.isFlood(request, of: request.answer.queue, doorBytes: 1000))
+        #expect(!queues.isFlood(request, of: request.answer.queue, doorBytes: 999))
+    }
+
     @Test("A request that is never answered keeps its client waiting for ten seconds only")
     func patience() {
         let question = request("eve", load: 2)
