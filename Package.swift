@@ -52,7 +52,7 @@ let package = Package(
         .target(name: "Geodesy", swiftSettings: strict),
         .target(
             name: "Geofencing",
-            dependencies: ["CPrefetch", "EngineMemory", "Geodesy", .product(name: "HeapModule", package: "swift-collections")],
+            dependencies: ["CPrefetch", "Geodesy", .product(name: "HeapModule", package: "swift-collections")],
             swiftSettings: strict),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),

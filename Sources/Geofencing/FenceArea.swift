@@ -104,7 +104,7 @@ public struct FenceArea: Sendable {
     var leastDepth: Double {
         switch shape {
         case .circle(let circle): circle.radius
-        case .polygons(let polygons): polygons.reduce(0) { max($0, $1.fan.plane.leastDepth) }
+        case .polygons(let polygons): polygons.reduce(0) { max($0, $1.fan.leastDepth) }
         case .everywhere: Area.Circle.radiusMax
         }
     }

@@ -62,19 +62,19 @@ final class FencePolygon: Sendable {
         if isBox { return bounds.contains(latitude: latitude, longitude: longitude) }
         guard bounds.south <= latitude, latitude <= bounds.north else { return false }
         // A pole lies on every meridian.
-        return abs(latitude) == 90 || fan.outline.contains(latitude: latitude, longitude: longitude)
+        return abs(latitude) == 90 || fan.contains(fan.polar(latitude: latitude, longitude: longitude))
     }
 
     /// Whether a position lies outside by more than so many metres.
     func isBeyond(_ metres: Double, latitude: Double, longitude: Double) -> Bool {
-        if let isBeyond = fan.outline.isBeyond(metres, latitude: latitude, longitude: longitude) { return isBeyond }
+        if let isBeyond = fan.isBeyond(metres, fan.polar(latitude: latitude, longitude: longitude)) { return isBeyond }
         guard !contains(latitude: latitude, longitude: longitude) else { return false }
         return metres <= 0 || metresToEdge(latitude: latitude, longitude: longitude) > metres
     }
 
     /// Whether a position lies inside, so many metres from any edge or more.
     func isInside(by metres: Double, latitude: Double, longitude: Double) -> Bool {
-        if let isInside = fan.outline.isInside(by: metres, latitude: latitude, longitude: longitude) { return isInside }
+        if let isInside = fan.isInside(by: metres, fan.polar(latitude: latitude, longitude: longitude)) { return isInside }
         guard contains(latitude: latitude, longitude: longitude) else { return false }
         return metresToEdge(latitude: latitude, longitude: longitude) >= metres
     }

@@ -1,26 +1,16 @@
 import CPrefetch
 import Geodesy
 
-/// What of a geofence most positions are compared with: no reference that is counted, and a line of the cache.
+/// What of a geofence most positions are compared with: no reference that is counted, and no more than a line of the cache.
 struct FenceCore {
-    enum Shape {
-        /// None, or one that has to be asked.
-        case other
-        /// One whose arcs follow from their chords; the radius in metres.
-        case circle(centre: ECEF, radius: Double)
-        /// One polygon, so small that a plane decides.
-        case polygon(Polygon)
-    }
-
-    struct Polygon {
-        var plane: EdgePlane
-        /// Where the table has what its sectors reach.
-        var outline: Int32
-        /// Kept by the fence's detail.
-        var fan: EdgeFan
-    }
-
-    var shape = Shape.other
+    var centre = ECEF(x: 0, y: 0, z: 0)
+    /// Metres along the ellipsoid: what is within of the centre is inside; negative where that is not known.
+    var inner = -1.0
+    /// What is beyond is not inside, as far as both are known. A circle's are equal, and decide.
+    var outer = Double.infinity
+    /// Kept by the fence's detail; nil for what is not one small polygon.
+    var fan: EdgeFan?
+    var exitMargin: Double
     var accuracy: FenceRule.Accuracy
     var floor: FenceRule.Floor
     var isThere = true
@@ -28,7 +18,6 @@ struct FenceCore {
     var hasArea = false
     var dwells: Bool
     var getsStale: Bool
-    var exitMargin: Double
 
     /// Metres up to which an arc follows from its chord.
     static let arcMax = 20_000.0
@@ -42,11 +31,39 @@ struct FenceCore {
         getsStale = rule.staleAfter != nil
     }
 
+    var isCircle: Bool { inner == outer }
+
     /// The square of the chord under an arc, in square metres.
     @inline(__always)
     static func squaredChord(ofArc arc: Double) -> Double {
         let chord = Geodesic.chord(ofArc: arc)
         return chord * chord
+    }
+
+    /// To the east and to the north, about so.
+    @inline(__always)
+    func direction(to point: ECEF) -> SIMD2<Double> {
+        let (x, y, z) = (point.x - centre.x, point.y - centre.y, point.z - centre.z)
+        let axis = centre.x * centre.x + centre.y * centre.y
+        return SIMD2((y * centre.x - x * centre.y) * Ellipsoid.meanRadius, axis * z - centre.z * (x * centre.x + y * centre.y))
+    }
+
+    /// Whether a point lies inside, so many metres from the edge or more; nil where the area has to be asked.
+    @inline(__always)
+    func isInside(by metres: Double, _ point: ECEF) -> Bool? {
+        guard outer <= Self.arcMax else { return nil }
+        let squared = centre.squaredChord(to: point)
+        if metres <= inner, squared <= Self.squaredChord(ofArc: inner - metres) { return true }
+        return isCircle || squared > Self.squaredChord(ofArc: outer) ? false : nil
+    }
+
+    /// Whether a point lies outside by more than so many metres, at least 0; nil where the area has to be asked.
+    @inline(__always)
+    func isBeyond(_ metres: Double, _ point: ECEF) -> Bool? {
+        guard outer + metres <= Self.arcMax else { return nil }
+        let squared = centre.squaredChord(to: point)
+        if squared > Self.squaredChord(ofArc: outer + metres) { return true }
+        return isCircle || inner >= 0 && squared <= Self.squaredChord(ofArc: inner) ? false : nil
     }
 }
 
@@ -98,12 +115,8 @@ final class FenceShape: Sendable {
 
 /// All geofences by their numbers, a circle in about 120 bytes.
 struct FenceTable {
-    private var cores = LineArray<FenceCore>()
+    private(set) var cores: [FenceCore] = []
     private var details: [FenceDetail?] = []
-    /// What the sectors of small polygons reach: apart from their edges, so that many find room in the cache.
-    private var reaches = LineArray<EdgeReach>()
-    /// Outlines that no polygon has.
-    private var freeOutlines: [Int32] = []
 
     subscript(number: Int32) -> Fence? {
         get {
@@ -123,7 +136,6 @@ struct FenceTable {
                 cores.append(Self.none)
                 details.append(nil)
             }
-            releaseOutline(of: number)
             cores[Int(number)] = newValue.map { FenceCore($0.rule, isEnabled: $0.isEnabled) } ?? Self.none
             details[Int(number)] = newValue.map(FenceDetail.init)
             if let newValue { setArea(of: number, newValue.area) }
@@ -145,61 +157,48 @@ struct FenceTable {
     /// Asks for the memory of cores.
     @inline(__always)
     func prefetch(_ numbers: [Int32]) {
-        for number in numbers { geomatch_prefetch(cores.start + Int(number)) }
+        cores.withUnsafeBufferPointer { cores in
+            guard let start = cores.baseAddress else { return }
+            for number in numbers {
+                geomatch_prefetch(start + Int(number))
+                // One lies across two lines.
+                geomatch_prefetch(UnsafeRawPointer(start + Int(number)) + 63)
+            }
+        }
     }
 
     /// Asks for the memory of a polygon where its core does not decide.
     @inline(__always)
-    func prefetchOutline(of number: Int32, latitude: Double, longitude: Double) {
-        guard case .polygon(let polygon)? = core(number)?.shape else { return }
-        outline(of: polygon).prefetch(latitude: latitude, longitude: longitude)
-    }
-
-    /// Valid until a fence changes.
-    @inline(__always)
-    func outline(of polygon: FenceCore.Polygon) -> EdgeOutline {
-        EdgeOutline(plane: polygon.plane, reaches: reaches.start + Int(polygon.outline) * EdgeFan.sectorCount, fan: polygon.fan)
+    func prefetchFan(of number: Int32, _ point: ECEF) {
+        guard let core = core(number), let fan = core.fan, core.isInside(by: 0, point) == nil else { return }
+        fan.prefetch(towards: core.direction(to: point))
     }
 
     func area(of number: Int32) -> FenceArea? {
         guard let core = core(number), core.hasArea, let detail = details[Int(number)] else { return nil }
         if let shape = detail.shape { return shape.area }
-        guard case .circle(_, let radius) = core.shape else { return nil }
-        return (try? Area.Circle(latitude: detail.latitude, longitude: detail.longitude, radius: radius)).map(FenceArea.init)
+        return (try? Area.Circle(latitude: detail.latitude, longitude: detail.longitude, radius: core.outer)).map(FenceArea.init)
     }
 
     mutating func setArea(of number: Int32, _ area: FenceArea?) {
         guard var core = core(number) else { return }
         let circle = area?.circle.flatMap { $0.radius <= FenceCore.arcMax / 2 ? $0 : nil }
-        releaseOutline(of: number)
+        let polygon = area?.polygon
         core.hasArea = area != nil
-        core.shape = .other
+        core.fan = nil
+        (core.inner, core.outer) = (-1, .infinity)
         if let circle {
-            let centre = ECEF(latitude: circle.latitude, longitude: circle.longitude)
-            core.shape = .circle(centre: centre, radius: circle.radius)
-        } else if let outline = area?.polygon?.fan.outline, outline.plane.isPlane {
-            core.shape = .polygon(
-                FenceCore.Polygon(plane: outline.plane, outline: addOutline(outline.reaches), fan: outline.fan))
+            core.centre = ECEF(latitude: circle.latitude, longitude: circle.longitude)
+            (core.inner, core.outer) = (circle.radius, circle.radius)
+        } else if let fan = polygon?.fan, let metres = fan.metres {
+            core.fan = fan
+            core.centre = metres.middle
+            (core.inner, core.outer) = (metres.inner > 0 ? metres.inner : -1, metres.outer)
         }
         cores[Int(number)] = core
         details[Int(number)]?.latitude = circle?.latitude ?? 0
         details[Int(number)]?.longitude = circle?.longitude ?? 0
         details[Int(number)]?.shape = circle == nil ? area.map(FenceShape.init) : nil
-    }
-
-    private mutating func addOutline(_ values: UnsafePointer<EdgeReach>) -> Int32 {
-        if let free = freeOutlines.popLast() {
-            for sector in 0..<EdgeFan.sectorCount { reaches[Int(free) * EdgeFan.sectorCount + sector] = values[sector] }
-            return free
-        }
-        for sector in 0..<EdgeFan.sectorCount { reaches.append(values[sector]) }
-        return Int32(truncatingIfNeeded: reaches.count / EdgeFan.sectorCount - 1)
-    }
-
-    private mutating func releaseOutline(of number: Int32) {
-        guard case .polygon(let polygon) = cores[Int(number)].shape else { return }
-        freeOutlines.append(polygon.outline)
-        cores[Int(number)].shape = .other
     }
 
     func shape(of number: Int32) -> FenceShape? { details[Int(number)]?.shape }

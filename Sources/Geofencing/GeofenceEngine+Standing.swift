@@ -38,14 +38,9 @@ extension GeofenceEngine {
 
     @inline(__always)
     private func contains(_ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF) -> Bool {
-        switch core.shape {
-        case .circle(let centre, let radius):
-            centre.squaredChord(to: point) <= FenceCore.squaredChord(ofArc: radius)
-        case .polygon(let polygon):
-            fences.outline(of: polygon).contains(latitude: fix.latitude, longitude: fix.longitude)
-        case .other:
-            fences.shape(of: number)?.area.contains(latitude: fix.latitude, longitude: fix.longitude) ?? false
-        }
+        if let isInside = core.isInside(by: 0, point) { return isInside }
+        if let fan = core.fan { return fan.contains(fan.polar(latitude: fix.latitude, longitude: fix.longitude)) }
+        return fences.shape(of: number)?.area.contains(latitude: fix.latitude, longitude: fix.longitude) ?? false
     }
 
     @inline(__always)
@@ -53,47 +48,40 @@ extension GeofenceEngine {
         _ metres: Double, _ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF
     ) -> Bool {
         let metres = max(0, metres)
-        switch core.shape {
-        case .circle(let centre, let radius):
-            if radius + metres <= FenceCore.arcMax {
-                return centre.squaredChord(to: point) > FenceCore.squaredChord(ofArc: radius + metres)
-            }
-        case .polygon(let polygon):
-            let outline = fences.outline(of: polygon)
-            if let isBeyond = outline.isBeyond(metres, latitude: fix.latitude, longitude: fix.longitude) { return isBeyond }
-            if polygon.plane.isFar(metres, point) { return true }
-        case .other: break
+        if let isBeyond = core.isBeyond(metres, point) { return isBeyond }
+        if let fan = core.fan,
+            let isBeyond = fan.isBeyond(metres, fan.polar(latitude: fix.latitude, longitude: fix.longitude))
+        {
+            return isBeyond
         }
         guard let area = fences.area(of: number) else { return true }
         return area.isBeyond(metres, latitude: fix.latitude, longitude: fix.longitude)
     }
 
     /// Whether a fix lies as far inside as an entry has to.
-    @inline(__always)
     private mutating func isWellInside(_ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF) -> Bool {
-        switch core.shape {
-        case .circle(let centre, let radius):
-            let margin = LikelyRule.entryMargin(accuracy: fix.accuracy, depth: radius)
-            return centre.squaredChord(to: point) <= FenceCore.squaredChord(ofArc: radius - margin)
-        case .polygon(let polygon):
-            let outline = fences.outline(of: polygon)
-            if let isInside = outline.isInside(by: fix.accuracy / 2, latitude: fix.latitude, longitude: fix.longitude) {
-                // Where it is as deep as the accuracy, that was all.
-                if isInside || polygon.plane.leastDepth >= fix.accuracy { return isInside }
-                guard outline.contains(latitude: fix.latitude, longitude: fix.longitude) else { return false }
-            }
-        case .other: break
+        if core.isCircle {
+            return core.isInside(by: LikelyRule.entryMargin(accuracy: fix.accuracy, depth: core.outer), point) == true
         }
-        return isWellInside(number, fix)
-    }
-
-    private mutating func isWellInside(_ number: Int32, _ fix: FenceFix) -> Bool {
-        guard let area = fences.shape(of: number)?.area else { return false }
-        if area.isInside(by: fix.accuracy / 2, latitude: fix.latitude, longitude: fix.longitude) { return true }
-        guard area.leastDepth < fix.accuracy, area.contains(latitude: fix.latitude, longitude: fix.longitude) else {
-            return false
-        }
+        if isInside(by: fix.accuracy / 2, number, core, fix, point) { return true }
+        // Where it is as deep as the accuracy, that was all.
+        guard core.inner < fix.accuracy, contains(number, core, fix, point), let area = fences.shape(of: number)?.area,
+            area.leastDepth < fix.accuracy
+        else { return false }
         let margin = LikelyRule.entryMargin(accuracy: fix.accuracy, depth: depth(of: number, area))
         return area.isInside(by: margin, latitude: fix.latitude, longitude: fix.longitude)
+    }
+
+    @inline(__always)
+    private func isInside(
+        by metres: Double, _ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF
+    ) -> Bool {
+        if let isInside = core.isInside(by: metres, point) { return isInside }
+        if let fan = core.fan,
+            let isInside = fan.isInside(by: metres, fan.polar(latitude: fix.latitude, longitude: fix.longitude))
+        {
+            return isInside
+        }
+        return fences.shape(of: number)?.area.isInside(by: metres, latitude: fix.latitude, longitude: fix.longitude) ?? false
     }
 }
