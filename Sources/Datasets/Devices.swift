@@ -74,6 +74,12 @@ final class Devices {
         return device.record.owner != client && !isAdministrator(client)
     }
 
+    /// Whether what a client has may be about a device: one of its own, or of nobody's; an administrator's may be about any.
+    func reaches(_ device: Device, by client: String?) -> Bool {
+        guard let owner = device.record.owner else { return true }
+        return owner == client || client.map(isAdministrator) ?? false
+    }
+
     /// Whether a client may know where a device is that it reaches: its own, and without an owner where such live data is for it.
     func mayLocate(_ device: Device, by client: String) -> Bool {
         if device.record.owner == client || isAdministrator(client) { return true }

@@ -237,6 +237,25 @@ struct ExplainTests {
         #expect(failing(explain(harness)) == ["topic"])
     }
 
+    @Test("What had ended with its device showed where another client's device of that id is")
+    func takenID() {
+        let harness = HubHarness()
+        harness.makePair()
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"bike"}"#)
+        _ = harness.request(
+            "publication/create", #"{"id":"q","deviceId":"bike","topic":"coffee","range":50,"duration":3600}"#)
+        for device in ["phone", "bike"] { harness.move(device, metres: 20) }
+        #expect(detail(explain(harness, "q"), "location").hasPrefix("publication at 43.73"))
+        for (device, side, publication) in [("bike", "publication", "q"), ("phone", "subscription", "p")] {
+            _ = harness.request("device/delete", #"{"id":"\#(device)"}"#)
+            _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"\#(device)"}"#, client: "bob")
+            harness.move(device, metres: 20)
+            let explanation = explain(harness, publication)
+            #expect(detail(explanation, "location") == "the \(side)'s device `\(device)` is gone")
+            #expect(detail(explanation, "range") == "without both positions there is no distance")
+        }
+    }
+
     @Test("Only the newest that ended are remembered, and only so much of them")
     func bounds() {
         var memory = EndedMemory<Int>()

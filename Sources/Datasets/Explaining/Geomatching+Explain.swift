@@ -24,15 +24,14 @@ extension Geomatching {
                 self.publications[$0]?.record.owner
             }
         }
+        let here = device(of: publication.record.deviceId, publication.record.owner, publication.life)
+        let there = device(of: subscription.record.deviceId, subscription.record.owner, subscription.life)
         var pair = ExplainedPair(
             publication: publication.record, publicationLife: publication.life,
-            publicationPlace: place(of: publication.record.deviceId, call), subscription: subscription.record,
-            subscriptionLife: subscription.life,
-            subscriptionPlace: place(of: subscription.record.deviceId, call), memory: .nothing, now: call.now,
+            publicationPlace: place(of: here, call), subscription: subscription.record, subscriptionLife: subscription.life,
+            subscriptionPlace: place(of: there, call), memory: .nothing, now: call.now,
             isOwn: call.client.reaches(owner: publication.record.owner))
-        if let here = devices[publication.record.deviceId],
-            let there = devices[subscription.record.deviceId]
-        {
+        if let here, let there {
             pair.isOfBeacon = here.record.type == .beacon || there.record.type == .beacon
             pair.sighting = engine.sighting(here.reference, there.reference)
         }
@@ -73,8 +72,14 @@ extension Geomatching {
         return endedAt < expiresAt ? .deleted(at: endedAt) : .expired(at: expiresAt)
     }
 
-    private func place(of deviceID: String, _ call: Call) -> ExplainedPair.Place {
-        guard let device = devices[deviceID] else {
+    /// The device of a publication or a subscription. Where that ended with its device, the id may be another client's by now.
+    private func device(of id: String, _ owner: String?, _ life: ExplainedPair.Life) -> Device? {
+        guard let device = devices[id], life.isAlive || devices.reaches(device, by: owner) else { return nil }
+        return device
+    }
+
+    private func place(of device: Device?, _ call: Call) -> ExplainedPair.Place {
+        guard let device else {
             return ExplainedPair.Place(hasDevice: false, position: nil, floor: .unknown)
         }
         return ExplainedPair.Place(

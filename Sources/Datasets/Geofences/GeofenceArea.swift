@@ -121,17 +121,22 @@ struct ResolvedArea {
 }
 
 extension Geofences {
-    /// What an area is at present; of one that moves, see the engine.
-    func resolve(_ area: GeofenceArea) -> ResolvedArea {
+    /// What an area of a client's geofence is at present; of one that moves, see the engine.
+    func resolve(_ area: GeofenceArea, of owner: String) -> ResolvedArea {
         switch area {
         case .fixed(let area): ResolvedArea(area: area)
         case .place(let id): resolve(place: id)
         case .structure(let levels): resolve(structure: levels)
         case .around(let device, _):
-            devices[device] == nil
+            centre(device, of: owner) == nil
                 ? ResolvedArea(problem: WireError(.notFound, "there is no device `\(device)`", field: "area.around"))
                 : ResolvedArea()
         }
+    }
+
+    /// The device that a client's geofence moves with; nil while the client reaches none of that id: another client's may have taken it.
+    func centre(_ id: String, of owner: String) -> Device? {
+        devices[id].flatMap { devices.reaches($0, by: owner) ? $0 : nil }
     }
 
     private func resolve(place id: String) -> ResolvedArea {

@@ -159,7 +159,7 @@ extension Geofences {
     }
 
     private func refreshArea(of geofence: Geofence, _ turn: inout Turn) {
-        let resolved = resolve(geofence.area)
+        let resolved = resolve(geofence.area, of: geofence.record.owner)
         geofence.problem = resolved.problem?.message
         engine.setFloor(of: geofence.number, resolved.floor)
         engine.setArea(
@@ -282,6 +282,10 @@ extension Geofences {
         if !isEmpty || owner.activeDomains[KnownDomain.presence.rawValue] != nil {
             activateAtOnce(at: turn.now)
             engine.resume()
+            // Visits of a circle around a device that the geofence's owner reaches no longer.
+            for number in all.filter({ $0.problem != nil }).map(\.number).sorted() {
+                engine.setArea(of: number, nil, at: turn.now, ending: .deleted, into: &effects)
+            }
             // Of those that a request about a geofence had enter or leave, some may not have been reported before the end.
             for device in devices.all where moved.isEmpty || !moved.contains(ByteKey(device.record.id)) {
                 engine.look(at: device.reference.index, reviewsAll: true, now: turn.now, into: &effects)
@@ -293,12 +297,14 @@ extension Geofences {
 
     /// A geofence as the engine knows it, with what it encloses now.
     func fence(of geofence: Geofence) -> (fence: Fence, around: (device: UInt32, radius: Double)?) {
-        let resolved = resolve(geofence.area)
+        let resolved = resolve(geofence.area, of: geofence.record.owner)
         geofence.problem = resolved.problem?.message
         var fence = geofence.fence
         fence.area = resolved.area
         fence.floor = resolved.floor
-        guard case .around(let id, let radius) = geofence.area, let device = devices[id] else { return (fence, nil) }
+        guard case .around(let id, let radius) = geofence.area, let device = centre(id, of: geofence.record.owner) else {
+            return (fence, nil)
+        }
         enrol(device)
         return (fence, (device.reference.index, radius))
     }

@@ -21,7 +21,7 @@ extension Geofences {
         guard count(of: owner) < shared.limits.geofences else {
             throw WireError(.limit, "the client has \(shared.limits.geofences) geofences, the maximum")
         }
-        try check(area, call)
+        try check(area, of: owner, call)
         if given == nil { record.id = turn.newID() }
         let pushers = try shared.configuration.readPushers(record.pushers, of: record.recipient, areNew: true)
         record.revision = call.revision(after: nil, content: record.encoded())
@@ -47,7 +47,7 @@ extension Geofences {
         if parameters.has("area") {
             guard let value = parameters.value("area") else { throw parameters.missing("area") }
             area = try GeofenceArea(value)
-            try check(area, call)
+            try check(area, of: record.owner, call)
             record.area = String(decoding: value.serialised(), as: UTF8.self)
         }
         try applyOptions(call, to: &record)
@@ -168,12 +168,17 @@ extension Geofences {
 
     private static let deviceNameBytesMax = 129
 
-    /// What an area refers to must be there, and be the client's.
-    private func check(_ area: GeofenceArea, _ call: Call) throws(WireError) {
+    /// What an area refers to must be there, and be for the client and for the owner of the geofence.
+    private func check(_ area: GeofenceArea, of owner: String, _ call: Call) throws(WireError) {
         switch area {
         case .place(let id) where places.table.handle(of: id) == nil: throw places.absent(id, field: "area.place", call)
-        case .around(let id, _): _ = try call.device(id, field: "area.around")
-        default: if let problem = resolve(area).problem { throw problem }
+        case .around(let id, _):
+            guard devices.reaches(try call.device(id, field: "area.around"), by: owner) else {
+                throw WireError(
+                    .forbidden, "the device `\(id)` belongs to another client than the geofence: it would not move with it",
+                    field: "area.around")
+            }
+        default: if let problem = resolve(area, of: owner).problem { throw problem }
         }
     }
 

@@ -228,6 +228,47 @@ struct GeofenceTests {
         #expect(harness.result("geofence/get", #"{"id":"home"}"#)?["problem"] == nil)
     }
 
+    @Test("A circle around a device moved with another client's device that took its id, also after a restart")
+    func takenCentre() {
+        let area = #"{"around":"phone","radius":100}"#
+        harness.fence(#","accuracy":"centre""#, area: area)
+        harness.move("free", metres: 0)
+        harness.move(metres: 0)
+        #expect(harness.inside() == ["free"])
+        _ = harness.request("device/delete", #"{"id":"phone"}"#)
+        harness.makePhone(client: "bob")
+        for restarts in [false, true] {
+            if restarts { harness.restart() }
+            harness.published.removeAll()
+            harness.move(metres: 10)
+            #expect(harness.events().isEmpty && harness.inside().isEmpty)
+            #expect(harness.result("geofence/get", #"{"id":"home"}"#)?["problem"]?.text == "there is no device `phone`")
+            let checks = harness.result("geofence/explain", #"{"id":"home","deviceId":"free"}"#)?["checks"]?.elements
+            #expect(checks?.first { $0["check"]?.text == "area" }?["detail"]?.text == "there is no device `phone`")
+        }
+        // An administrator changes it, but it stays its owner's.
+        let change = #"{"id":"alice/home","area":\#(area)}"#
+        #expect(harness.refusal("geofence/update", change, client: "admin") == "forbidden area.around")
+        #expect(harness.fence(#","accuracy":"centre""#, area: area, client: "admin") != nil)
+        #expect(harness.inside(client: "admin") == ["free"])
+        // It is its owner's again.
+        _ = harness.request("device/delete", #"{"id":"phone"}"#, client: "bob")
+        harness.makePhone()
+        harness.move(metres: 0)
+        #expect(harness.inside() == ["free"])
+    }
+
+    @Test("Those inside of a circle around another's device stayed inside when its owner was an administrator no longer")
+    func administratorNoLonger() {
+        harness.fence(#","accuracy":"centre""#, area: #"{"around":"phone","radius":100}"#, client: "admin")
+        harness.move("free", metres: 0)
+        harness.move(metres: 0)
+        #expect(harness.inside(client: "admin") == ["free"])
+        harness.adjust { $0.administrators = AccessPatterns([]) }
+        harness.restart()
+        #expect(harness.inside(client: "admin").isEmpty)
+    }
+
     @Test("A room as an area follows the structure, and empties with it; the same floor is that of the room")
     func structure() {
         harness.importStructure(FloorPlan.house)
