@@ -164,6 +164,7 @@ final class Dataset {
 
     /// Everything is back: its engines take up work.
     func resume(_ turn: inout Turn) {
+        beacons.reviewAccess(&turn)
         geomatching.resume(beacons: beacons.holders.values, &turn)
         circumstances.resume(at: turn.now)
     }

@@ -178,6 +178,8 @@ public final class Hub {
         guard version != accessSeen else { return }
         accessSeen = version
         liveSubscribers.reviewAccess(&turn)
+        followers.reviewAccess(&turn)
+        for dataset in orderedDatasets { dataset.beacons.reviewAccess(&turn) }
     }
 
     /// With the time the writing takes, a crash costs the live state at most its last second.

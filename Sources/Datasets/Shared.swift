@@ -35,7 +35,7 @@ final class Shared {
         naming = configuration.naming
         administrators = configuration.administrators
         outbox = Outbox(limits: limits, naming: naming, numbering: configuration.numbering)
-        followers = Followers(administrators: administrators)
+        followers = Followers(administrators: administrators, mayName: configuration.mayName)
         liveSubscribers = LiveSubscribers(configuration, states: liveStates, parser: parser)
     }
 }

@@ -168,6 +168,45 @@ struct AccessChangeTests {
         return harness
     }
 
+    @Test("Feeds and monitors went on, also after a restart, when their client could not name the dataset any more")
+    func naming() {
+        for restarts in [false, true] {
+            reach.change(to: .all)
+            let harness = HubHarness { [reach] in
+                $0.mayName = { _, client in client == "admin" || reach.reach != .none }
+                $0.accessVersion = { reach.version }
+            }
+            harness.acknowledges = true
+            _ = harness.request("dataset/create", client: "admin")
+            for client in ["alice", "admin"] {
+                #expect(harness.refusal("changes/follow", #"{"since":0}"#, client: client) == nil)
+                #expect(harness.refusal("beacon/monitor", #"{"id":"m","uuid":"\#(Sample.uuid)"}"#, client: client) == nil)
+            }
+            _ = harness.push(#"{"id":"before","type":"note","revision":"1-a"}"#, client: "admin")
+            reach.change(to: .none)
+            if restarts {
+                // What was sent last is sent again.
+                harness.restart(killed: true)
+            } else {
+                harness.advance(milliseconds: 200)
+                harness.published.removeAll()
+            }
+            harness.send(
+                "geomatch/d/admin/request/changes/push", #"{"docs":[{"id":"after","type":"note","revision":"1-a"}]}"#)
+            harness.send("d/-/-/-/-/phone/proximity", Sample.sighting(1, #""rssi":-60"#))
+            harness.advance(milliseconds: 2000)
+            for topic in ["changes", "beacon/m"] {
+                #expect(harness.payloads("geomatch/d/alice/\(topic)").isEmpty, "\(topic), restarts: \(restarts)")
+                #expect(!harness.payloads("geomatch/d/admin/\(topic)").isEmpty, "\(topic), restarts: \(restarts)")
+            }
+            // They are gone for good.
+            reach.change(to: .all)
+            harness.advance(milliseconds: 1000)
+            #expect(harness.hub.followers["d", "alice"] == nil && harness.hub.followers["d", "admin"] != nil)
+            #expect(harness.refusal("beacon/unmonitor", #"{"id":"m"}"#) == "notFound id")
+        }
+    }
+
     private func subscribe(_ harness: HubHarness, _ id: String, client: String = "alice", extra: String = "") {
         #expect(harness.refusal("live/subscribe", #"{"id":"\#(id)","criteria":"d/#"\#(extra)}"#, client: client) == nil)
         harness.settle()

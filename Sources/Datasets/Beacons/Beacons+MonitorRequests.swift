@@ -32,9 +32,21 @@ extension Beacons {
         guard monitors[client, id] != nil else {
             throw call.absent("monitor", id, " of `\(client)`", of: monitors.ids(of: client)) { _ in nil }
         }
-        monitors.remove(client: client, id: id)
-        turn.keep(.deleteBeaconMonitor(dataset: call.dataset.id, client: client, id: id))
+        end(id, of: client, in: call.dataset.id, &turn)
         return deleted(id)
+    }
+
+    private func end(_ id: String, of client: String, in dataset: String, _ turn: inout Turn) {
+        monitors.remove(client: client, id: id)
+        turn.keep(.deleteBeaconMonitor(dataset: dataset, client: client, id: id))
+    }
+
+    /// Access has changed, or monitors are back: those of clients that may not name the dataset any more end.
+    func reviewAccess(_ turn: inout Turn) {
+        guard !monitors.isEmpty else { return }
+        for record in monitors.inOrder().map(\.record) where !shared.configuration.mayName(record.dataset, record.client) {
+            end(record.id, of: record.client, in: record.dataset, &turn)
+        }
     }
 
     private func describe(_ monitor: BeaconMonitor) -> [UInt8] {

@@ -9,6 +9,7 @@ final class Followers {
     typealias Message = (bytes: [UInt8], last: Int64, rows: Int, isPart: Bool)
 
     private let administrators: AccessPatterns
+    private let mayName: @Sendable (_ dataset: String, _ client: String) -> Bool
     private var byNumber: [UInt32: Follower] = [:]
     /// By dataset and client.
     private var byClient: [String: [String: Follower]] = [:]
@@ -18,7 +19,13 @@ final class Followers {
     /// Datasets whose next change a door wants to hear of.
     private var watched: Set<String> = []
 
-    init(administrators: AccessPatterns) { self.administrators = administrators }
+    init(
+        administrators: AccessPatterns,
+        mayName: @escaping @Sendable (_ dataset: String, _ client: String) -> Bool = { _, _ in true }
+    ) {
+        self.administrators = administrators
+        self.mayName = mayName
+    }
 
     var isEmpty: Bool { byNumber.isEmpty }
 
@@ -46,8 +53,16 @@ final class Followers {
         turn.keep(.deleteFollower(dataset: follower.record.dataset, client: follower.record.client))
     }
 
-    /// Adds a follower, in place of the one that its client was before.
+    /// Access has changed: a client that may not name the dataset any more is sent its feed no longer.
+    func reviewAccess(_ turn: inout Turn) {
+        for follower in inOrder where !mayName(follower.record.dataset, follower.record.client) { unfollow(follower, &turn) }
+    }
+
+    /// Adds a follower, in place of the one that its client was before. One whose client may not name the dataset any more is sent
+    /// nothing, and ends with the next second.
     func restore(_ record: FollowerRecord) {
+        var record = record
+        if !mayName(record.dataset, record.client) { record.leaseUntil = .min }
         if let known = self[record.dataset, record.client] { remove(known) }
         repeat { lastNumber = (lastNumber &+ 1) & 0x3FFF_FFFF } while byNumber[lastNumber] != nil
         let follower = Follower(record, number: lastNumber)
@@ -94,7 +109,7 @@ final class Followers {
     }
 
     private func ask(_ follower: Follower, _ turn: inout Turn) {
-        guard isOpen, follower.mayLag, follower.state == .idle else { return }
+        guard isOpen, follower.mayLag, follower.state == .idle, follower.record.leaseUntil > turn.now else { return }
         follower.mayLag = false
         follower.state = .asking
         let (dataset, client) = (follower.record.dataset, follower.record.client)
