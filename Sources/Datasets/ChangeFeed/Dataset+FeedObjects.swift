@@ -96,7 +96,10 @@ extension Dataset {
             if let beacon = record.beacon, try given.beaconIdentity() != beacon {
                 throw given.error("proximityUUID", "cannot be changed: a beacon is known by it")
             }
-            optional = ["name", "group", "platform", "deviceToken", "carries", "ranging"]
+            for (key, members) in [("ranging", ["n", "rssiOffset", "filter", "map"]), ("orientation", ["heading", "tilt"])] {
+                if let nested = update[key]?.asObject { update[key] = .object(nested.filled(with: members)) }
+            }
+            optional = ["name", "group", "platform", "deviceToken", "carries", "ranging", "orientation"]
             return update.filled(with: optional)
         case .publication:
             guard let record = geomatching.publications[id]?.record else { break }

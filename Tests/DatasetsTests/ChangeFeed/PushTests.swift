@@ -36,6 +36,37 @@ struct PushTests {
         #expect(harness.refusal("changes/conflicts", #"{"type":"note","id":"absent"}"#) == "notFound id")
     }
 
+    @Test("A pushed document that leaves an optional member out kept it: an `orientation`, or half of one")
+    func replacement() throws {
+        let harness = harness()
+        harness.makePair()
+        let dataset = try #require(harness.hub.datasets["d"])
+        let rows: [(DocumentType, String, members: JSONObject, kept: Set<String>)] = [
+            (.device, "phone", ["deviceType": "MobileDevice"], ["location"]),
+            (.publication, "p", ["deviceId": "pin", "topic": "t", "range": 1, "duration": 9], []),
+            // Nobody is shown a secret.
+            (.subscription, "s", ["deviceId": "phone", "topic": "t", "range": 1, "duration": 9], ["secret"]),
+        ]
+        for (type, id, members, kept) in rows {
+            let update = try dataset.replacement(type, id, members)
+            let fields = try #require(RequestCatalogue.byName["\(type.rawValue)/update"]).fields.map(\.name)
+            for name in fields where members[name] == nil && !kept.contains(name) && name != "id" && name != "revision" {
+                #expect(update[name] == .null, "\(type.rawValue) \(name)")
+            }
+        }
+        let turned = #"{"id":"phone","orientation":{"heading":90,"tilt":20},"ranging":{"n":3,"rssiOffset":5}}"#
+        let first = harness.result("device/update", turned)?["revision"]?.text ?? ""
+        let device = #"{"id":"phone","type":"device","deviceType":"MobileDevice""#
+        let half = #","revision":"8-a","parent":"\#(first)","orientation":{"heading":10},"ranging":{"n":3}}"#
+        #expect(harness.push(device + half) == ["written"])
+        var phone = harness.result("device/get", #"{"id":"phone"}"#)
+        #expect(phone?["orientation"]?["heading"]?.number == 10 && phone?["orientation"]?["tilt"]?.number == 0)
+        #expect(phone?["ranging"]?["n"]?.number == 3 && phone?["ranging"]?["rssiOffset"]?.number == 0)
+        #expect(harness.push(device + #","revision":"9-a","parent":"8-a"}"#) == ["written"])
+        phone = harness.result("device/get", #"{"id":"phone"}"#)
+        #expect(phone != nil && phone?["orientation"] == nil && phone?["ranging"] == nil)
+    }
+
     @Test("What lost is read in pages that go on from where one ends, however large it is")
     func conflictPages() {
         let harness = harness()
