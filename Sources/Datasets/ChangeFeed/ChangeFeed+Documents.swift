@@ -16,8 +16,8 @@ extension ChangeFeed {
             guard let object = value.asObject, let type = object["type"]?.asString, let id = object["id"]?.asString else {
                 throw WireError(.invalid, "`docs[\(index)]` must be an object with `type` and `id`", field: "docs")
             }
-            var lookup = DocumentLookup(dataset: call.dataset.id, type: type, id: id, revisions: [])
-            if type == DocumentType.geofence.rawValue { lookup.id = path(ofGeofence: id, call) }
+            var lookup = DocumentLookup(
+                dataset: call.dataset.id, type: type, id: documentID(of: type, id, call), revisions: [])
             if let revision = object["revision"]?.asString {
                 lookup.revisions = [revision]
             } else if let revisions = object["revisions"]?.asArray?.compactMap(\.asString) {
@@ -30,8 +30,9 @@ extension ChangeFeed {
         return .query(.documents(lookups), .documents(content: withContent))
     }
 
-    /// The feed knows geofences by their paths: one's own go by their ids, those of others by their paths.
-    private func path(ofGeofence id: String, _ call: Call) -> String {
+    /// What the feed knows a document by: geofences by their paths. One's own go by their ids, those of others by their paths.
+    func documentID(of type: String, _ id: String, _ call: Call) -> String {
+        guard type == DocumentType.geofence.rawValue else { return id }
         let own = GeofenceRecord.path(call.client.name, id)
         if call.dataset.geofences[path: id] != nil { return id }
         guard call.client.isAdministrator, call.dataset.geofences[path: own] == nil else { return own }

@@ -45,9 +45,12 @@ extension ChangeFeed {
 
     func conflicts(_ call: Call) throws(WireError) -> Outcome {
         let page = try Page(call.parameters)
+        let type = try call.parameters.id("type")
+        // As elsewhere, administrators name another client's geofence by `client/id`.
+        let isGeofence = type == DocumentType.geofence.rawValue
+        let id = isGeofence ? try call.parameters.string("id", bytes: 1...256) : try call.parameters.id("id")
         let lookup = DocumentLookup(
-            dataset: call.dataset.id, type: try call.parameters.id("type"), id: try call.parameters.id("id"), revisions: [],
-            after: page.after)
+            dataset: call.dataset.id, type: type, id: documentID(of: type, id, call), revisions: [], after: page.after)
         return .query(.documents([lookup]), .reply(limit: page.limit))
     }
 

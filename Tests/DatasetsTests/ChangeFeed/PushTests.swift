@@ -67,6 +67,19 @@ struct PushTests {
         #expect(phone != nil && phone?["orientation"] == nil && phone?["ranging"] == nil)
     }
 
+    @Test("The conflicts of a geofence were found by its path only")
+    func conflictsOfGeofence() {
+        let harness = harness()
+        harness.fence()
+        for (id, client, refusal) in [
+            ("home", "alice", nil), ("alice/home", "alice", nil), ("alice/home", "admin", nil), ("home", "bob", "notFound id"),
+            ("alice/home", "bob", "forbidden id"),
+        ] as [(String, String, String?)] {
+            let found = harness.refusal("changes/conflicts", #"{"type":"geofence","id":"\#(id)"}"#, client: client)
+            #expect(found == refusal, "\(id) \(client)")
+        }
+    }
+
     @Test("What lost is read in pages that go on from where one ends, however large it is")
     func conflictPages() {
         let harness = harness()
