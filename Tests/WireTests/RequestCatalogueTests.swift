@@ -29,6 +29,14 @@ struct RequestCatalogueTests {
             ),
             ("device/update", #"{"carries":{"uuid":"x","mayor":1}}"#, "carries.mayor", "did you mean `carries.major`?"),
             ("device/get", #"{"id":"a","quantum":1}"#, "quantum", "it takes `id`"),
+            (
+                "geofence/create", #"{"area":{"type":"MultiPolygon","coordinates":[],"circle":{}}}"#, "area.circle",
+                "it takes `area.type`, `area.coordinates`, `area.bbox`, `area.crs`"
+            ),
+            (
+                "changes/documents", #"{"docs":[{"type":"a","id":"b"},{"type":"a","id":"b","revison":"1"}]}"#, "docs[1].revison",
+                "did you mean `docs[1].revision`?"
+            ),
             ("dataset/get", #"{"id":"a"}"#, "id", "it takes none"),
         ])
     func unknown(_ name: String, _ parameters: String, _ field: String, _ advice: String) throws {
@@ -45,7 +53,8 @@ struct RequestCatalogueTests {
             ("device/create", #"{"deviceType":"IBeaconDevice","uuid":"x","major":1,"minor":null}"#),
             ("device/create", #"{"deviceType":"PinDevice","location":{"latitude":1,"longitude":2,"colour":"red"}}"#),
             ("publication/create", #"{"properties":{"anything":1}}"#),
-            ("place/list", #"{"within":{"type":"Polygon","coordinates":[],"crs":{}}}"#),
+            ("place/list", #"{"within":{"type":"Polygon","coordinates":[],"crs":{},"bbox":[0,0,1,1]}}"#),
+            ("changes/documents", #"{"docs":[{"type":"a","id":"b","revision":"1-a","revisions":[]},7]}"#),
             ("place/import", #"{"places":{"type":"FeatureCollection","features":[],"radius":1}}"#),
             ("changes/push", #"{"docs":[{"id":"1","further":true}]}"#),
         ])

@@ -52,6 +52,9 @@ enum OpenAPISchema {
         case .object(let fields): members += [("properties", properties(fields)), ("additionalProperties", false)]
         case .area(let fields):
             members.append(("anyOf", .array(areas(fields) + (isNullable ? [["type": "null"]] : []))))
+        case .list(let fields):
+            members.removeAll { $0.0 == "items" }
+            members.append(("items", object(properties(of: fields), [("additionalProperties", false)])))
         }
         return .object(JSONObject(members + [("description", .string(field.takes))]))
     }
@@ -62,7 +65,10 @@ enum OpenAPISchema {
     private static func areas(_ fields: [RequestField]) -> [JSONValue] {
         let geometry: JSONValue = [
             "required": ["type", "coordinates"],
-            "properties": ["type": ["enum": ["Polygon", "MultiPolygon"]], "coordinates": ["type": "array"]],
+            "properties": [
+                "type": ["enum": ["Polygon", "MultiPolygon"]], "coordinates": ["type": "array"], "bbox": [:], "crs": [:],
+            ],
+            "additionalProperties": false,
         ]
         return [["properties": properties(fields), "additionalProperties": false, "minProperties": 1], geometry]
     }
@@ -89,7 +95,7 @@ enum OpenAPISchema {
         "group": ["type": "string", "pattern": "^[A-Za-z0-9_]{1,25}$"], "domains": ["type": "string", "minLength": 1],
         "tags": ["type": "string", "maxLength": 256], "devices": ["type": "string", "minLength": 1, "maxLength": 128],
         "bbox": ["type": "number"], "pushers": ["type": ["string", "object"]], "docs": ["type": "object"],
-        "categories": ["type": "object"], "histories": ["type": "array"],
+        "categories": ["type": "object"], "histories": ["type": "array"], "revisions": ["type": "string"],
     ]
 
     private static func limits(of field: RequestField, isNullable: Bool) -> Members {

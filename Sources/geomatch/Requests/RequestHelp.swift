@@ -61,7 +61,7 @@ enum RequestHelp {
             text += "\n" + row(field.name, width, (field.isRequired ? "required: " : "") + field.takes)
             let inner: [RequestField] =
                 switch field.content {
-                case .any: []
+                case .any, .list: []
                 case .object(let fields), .area(let fields): fields
                 }
             if !inner.isEmpty { text += "\n" + row("", width, "members: " + inner.map(\.name).joined(separator: ", ")) }

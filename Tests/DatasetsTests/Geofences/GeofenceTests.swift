@@ -166,6 +166,7 @@ struct GeofenceTests {
             (#""area":{"around":"phone"}"#, "invalid area.radius"), (#""area":{"structure":{}}"#, "invalid area.structure.venue"),
             (#""area":{"structure":{"room":"r"}}"#, "notFound area.structure"),
             (#""area":{"bbox":[0,0,1,1],"place":"p"}"#, "invalid area"),
+            (#""area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]],"circle":{}}"#, "invalid area.circle"),
             (#""area":{"bbox":[0,0,1,1]},"exitMargin":-1"#, "invalid exitMargin"),
             (#""area":{"bbox":[0,0,1,1]},"staleAfter":0"#, "invalid staleAfter"),
             (#""area":{"bbox":[0,0,1,1]},"accuracy":"exact""#, "invalid accuracy"),

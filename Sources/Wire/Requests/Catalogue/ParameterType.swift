@@ -40,7 +40,12 @@ public enum ParameterType: String, Sendable {
                 "value", "orientation",
             ]
         ),
-        (.array, ["domains", "group", "pushers", "categories", "tags", "devices", "docs", "items", "bbox", "histories"]),
+        (
+            .array,
+            [
+                "domains", "group", "pushers", "categories", "tags", "devices", "docs", "items", "bbox", "histories", "revisions",
+            ]
+        ),
         (.textOrObject, ["criteria"]),
         (.any, ["parents"]),
     ]

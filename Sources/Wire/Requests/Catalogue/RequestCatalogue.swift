@@ -534,7 +534,11 @@ public enum RequestCatalogue {
             [
                 RequestField(
                     "docs", "at most 1000 of {\"type\",\"id\",\"revision\"?,\"revisions\"?}", required: true,
-                    limits: .entries(1...1000)),
+                    .list([
+                        RequestField("type", "of the document", required: true), RequestField("id", "of it", required: true),
+                        RequestField("revision", "the leaf that is wanted"),
+                        RequestField("revisions", "of which those that are known are wanted"),
+                    ]), limits: .entries(1...1000)),
                 RequestField("content", "true or false: what each leaf says; default true"),
             ],
             example: "changes documents docs='[{\"type\":\"note\",\"id\":\"1\"}]'"),

@@ -6,9 +6,18 @@ public struct RequestField: Sendable {
         case any
         /// An object with these members only.
         case object([RequestField])
-        /// An area: an object with these members only, or a GeoJSON geometry, which may have others.
+        /// An area: an object with these members only, or a GeoJSON geometry, see ``geometry``.
         case area([RequestField])
+        /// An array of objects with these members only.
+        case list([RequestField])
     }
+
+    /// The members of an area that is a GeoJSON geometry. Another one, such as `circle`, would be meant to change it.
+    public static let geometry = [
+        RequestField("type", "Polygon or MultiPolygon", required: true), RequestField("coordinates", "rings", required: true),
+        // Tools write them; they are not looked at.
+        RequestField("bbox", "GeoJSON's own"), RequestField("crs", "of GeoJSON before RFC 7946"),
+    ]
 
     public let name: String
     /// Type, limits and default, in words.
@@ -65,12 +74,19 @@ public struct RequestDescription: Sendable {
             guard let field = fields.first(where: { $0.name == member.key || $0.aliases.contains(member.key) }) else {
                 throw unknown(member.key, fields, path: path, of: name)
             }
-            guard case .object(let inner) = member.value else { continue }
-            let below = "\(path)\(member.key)."
-            switch field.content {
-            case .object(let fields): try check(inner, fields, path: below, of: name)
-            case .area(let fields) where inner["type"] == nil: try check(inner, fields, path: below, of: name)
-            case .any, .area: break
+            let below = "\(path)\(member.key)"
+            switch (field.content, member.value) {
+            case (.object(let fields), .object(let inner)): try check(inner, fields, path: "\(below).", of: name)
+            case (.area(let fields), .object(let inner)):
+                let kind = inner["type"]
+                // Another `type` is refused for what it is, where the area is read.
+                guard kind == nil || kind == "Polygon" || kind == "MultiPolygon" else { break }
+                try check(inner, kind == nil ? fields : RequestField.geometry, path: "\(below).", of: name)
+            case (.list(let fields), .array(let elements)):
+                for (index, element) in elements.enumerated() {
+                    if let inner = element.asObject { try check(inner, fields, path: "\(below)[\(index)].", of: name) }
+                }
+            default: break
             }
         }
     }
