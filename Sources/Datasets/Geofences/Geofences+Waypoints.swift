@@ -37,14 +37,15 @@ extension Geofences {
         var record =
             known?.record
             ?? GeofenceRecord(
-                dataset: dataset, owner: user, id: id, area: "", devices: [user, "\(user)/*"], createdAt: turn.now,
-                updatedAt: turn.now)
-        let text = String(decoding: value.serialised(), as: UTF8.self)
-        guard record.area != text else { return }
+                dataset: dataset, owner: user, id: id, area: "", createdAt: turn.now, updatedAt: turn.now)
+        (record.name, record.area) = (description, String(decoding: value.serialised(), as: UTF8.self))
+        record.devices = [user, "\(user)/*"]
+        // Phones share it again and again. What it does not say stays, such as `enabled`; where nothing differs, nothing is written.
+        guard record != known?.record else { return }
         guard known != nil || count(of: user) < shared.limits.geofences else {
             throw WireError(.limit, "the client `\(user)` has \(shared.limits.geofences) geofences, the maximum")
         }
-        (record.name, record.area, record.updatedAt) = (description, text, turn.now)
+        record.updatedAt = turn.now
         record.revision = Revision.next(after: known?.record.revision, content: record.encoded())
         turn.keepUnasked(.put(record))
         activate(at: turn.now)

@@ -58,6 +58,22 @@ struct WaypointTests {
         #expect(areas == [10])
     }
 
+    @Test("One that was shared again unchanged left what was changed otherwise; where nothing differs, nothing is written")
+    func again() throws {
+        let home = #"{"_type":"waypoint","desc":"home","rid":"r","tst":1700000000,"lat":43.73,"lon":7.42,"rad":100}"#
+        try share(home)
+        let made = harness.result("geofence/get", #"{"id":"owntracks/home"}"#, client: "ann")
+        try share(home)
+        #expect(harness.result("geofence/get", #"{"id":"owntracks/home"}"#, client: "ann") == made)
+        let change = #"{"id":"owntracks/home","name":"Work","devices":["ann"],"enabled":false}"#
+        #expect(harness.refusal("geofence/update", change, client: "ann") == nil)
+        try share(home)
+        let replaced = harness.result("geofence/get", #"{"id":"owntracks/home"}"#, client: "ann")
+        #expect(replaced?["name"] == made?["name"] && replaced?["devices"] == made?["devices"])
+        // A waypoint says nothing of it.
+        #expect(replaced?["enabled"] == false && replaced?["revision"] != made?["revision"])
+    }
+
     @Test("Without coordinates or with radius 0 it deletes its geofence; a beacon's and a retained one are none")
     func delete() throws {
         let home = #"{"_type":"waypoint","desc":"home","rid":"r","tst":1700000000,"lat":43.73,"lon":7.42,"rad":100}"#
