@@ -21,7 +21,8 @@ extension Core {
             for reference in doors { reference.door.send(current.output) }
             logDiagnostics(current.output)
             for recipient in current.endedSubscriptions { for reference in doors { reference.door.subscriptionEnded(recipient) } }
-            for dataset in current.hiddenDatasets { for reference in doors { reference.door.forgetPositions(of: dataset) } }
+            // Behind what has just left: the last messages about a device that is forgotten are among it.
+            for forgotten in current.forgotten { for reference in doors { reference.door.forget(forgotten) } }
             poster?.post(current.posts)
             if !current.pushes.isEmpty { pushPoster?.post(current.pushes) }
             keep(current.takeUncommitted())

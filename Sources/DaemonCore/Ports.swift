@@ -37,8 +37,8 @@ public protocol Door: AnyObject {
     func recipient(of answer: ReturnAddress) -> Recipient?
     /// A live subscription ended, or began anew under the same id.
     func subscriptionEnded(_ recipient: Recipient)
-    /// Nobody but owners and administrators may know where devices of a dataset were: what the door keeps of that goes.
-    func forgetPositions(of dataset: String)
+    /// What the door keeps of these messages, to send them again, goes.
+    func forget(_ forgotten: Forgotten)
 }
 
 extension Door {
@@ -58,7 +58,7 @@ extension Door {
     /// It is the same to the door who asked for them.
     public func subscriptionEnded(_ recipient: Recipient) {}
     /// It keeps none.
-    public func forgetPositions(of dataset: String) {}
+    public func forget(_ forgotten: Forgotten) {}
     /// Nobody keeps it.
     public func eraseInput(_ topic: String) {}
 }

@@ -107,6 +107,7 @@ extension Hub {
         dataset.clearedStates = ClearedStates()
         live.resync.clearStatus(of: dataset.id)
         turn.effects.datasetsChanged = true
+        turn.effects.forgotten.append(Forgotten(dataset: dataset.id))
         turn.note(.datasetDeleted(dataset.id))
     }
 

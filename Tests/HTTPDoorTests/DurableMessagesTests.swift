@@ -1,3 +1,4 @@
+import Datasets
 import Foundation
 import Testing
 
@@ -86,7 +87,7 @@ struct DurableMessagesTests {
             let file = MessageFile(folder: folder)
             file.append(stored(1, for: loser, at: 1000), after: 0)
             file.append(stored(2, for: other, at: 1000), after: 1)
-            file.forget(dataset: "private", through: 2, at: 1000)
+            file.forget(ForgottenMessages(Forgotten(dataset: "private")), through: 2, at: 1000)
             file.append(stored(3, for: loser, at: 1000), after: 2)
             file.flush()
             let messages = DurableMessages(MessageFile(folder: folder).read(), startedAfter: 3, at: 2000)
@@ -100,6 +101,54 @@ struct DurableMessagesTests {
                 #expect(found.isGap == row.isGap && found.messages.map(\.cursor) == row.numbers, "\(row)")
             }
         }
+    }
+
+    @Test("A message that is forgotten is in no file any more, what was sent beside and after it is")
+    func forgottenInFiles() throws {
+        try withFolder { folder in
+            let (key, other) = (StreamKey(dataset: "d", client: "a"), StreamKey(dataset: "d", client: "b"))
+            let hour = DurableMessages.lifetimeMilliseconds
+            func message(_ number: Int64, about device: String, for key: StreamKey, at: Int64) -> MessageFile.Stored {
+                let payload = #"{"event":"entered","deviceId":"\#(device)","secret":"s-\#(number)"}"#
+                return MessageFile.Stored(number: number, at: at, key: key, path: "geofence/home", payload: Array(payload.utf8))
+            }
+            let file = MessageFile(folder: folder)
+            // The last one begins another file, and the first one is old by then.
+            let rows: [(number: Int64, device: String, key: StreamKey, at: Int64)] = [
+                (1, "tag", key, 0), (2, "phone", key, hour / 2), (3, "tag", key, hour / 2), (4, "phone", other, hour / 2),
+                (5, "tag", key, hour),
+            ]
+            for row in rows {
+                file.append(message(row.number, about: row.device, for: row.key, at: row.at), after: row.number - 1)
+            }
+            for device in ["nobody", "phone", "nobody"] {
+                file.forget(ForgottenMessages(Forgotten(dataset: "d", device: device)), through: 5, at: hour)
+            }
+            file.append(message(6, about: "phone", for: key, at: hour), after: 5)
+            file.flush()
+            let text = try String(contentsOfFile: folder + "/http-messages", encoding: .utf8)
+            #expect(!text.contains("s-2") && !text.contains("s-4") && text.contains("s-3") && text.contains("s-6"), "\(text)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["http-messages"])
+            let contents = MessageFile(folder: folder).read()
+            #expect(contents.messages.map(\.number) == [3, 5, 6], "\(contents)")
+            let messages = DurableMessages(contents, startedAfter: 6, at: hour)
+            #expect(messages.messages(after: 1, for: key).isGap && !messages.messages(after: 2, for: key).isGap)
+            #expect(messages.messages(after: 3, for: other).isGap && !messages.messages(after: 4, for: other).isGap)
+        }
+    }
+
+    @Test(
+        "About a device are its own matches and events, not others' matches with it",
+        arguments: [
+            (#"{"event":"matched","publication":{"deviceId":"pin"},"subscription":{"deviceId":"phone"}}"#, true),
+            (#"{"event":"matched","publication":{"deviceId":"phone"},"subscription":{"deviceId":"other"}}"#, false),
+            (#"{"event":"entered","deviceId":"phone","location":{"latitude":1,"longitude":2}}"#, true),
+            (#"{"event":"entered","deviceId":"phones"}"#, false),
+            (#"{"event":"entered","name":"\"deviceId\":\"phone\"","deviceId":"other"}"#, false),
+        ])
+    func aboutDevice(payload: String, isIncluded: Bool) {
+        let messages = ForgottenMessages(Forgotten(dataset: "d", device: "phone"))
+        #expect(messages.include(Array(payload.utf8)) == isIncluded)
     }
 
     @Test("A client whose last message is long ago has no gap for what others had since")

@@ -479,6 +479,71 @@ struct StreamTests {
         }
     }
 
+    private func ask(_ connection: Connection, _ request: String, _ body: String, client: String = "me") throws {
+        let answer = try connection.ask("POST", "/api/d/\(request)?client=\(client)", body)
+        #expect(answer.status == 200, "\(request): \(answer)")
+    }
+
+    /// What the client `me` can be sent again, in this life and the next.
+    private func kept(_ house: HTTPHouse, _ folder: String) async throws -> (messages: [StreamMessage], text: String) {
+        let kept = await house.door.onCore { door in
+            door.messageFile?.flush()
+            return door.durable.messages(after: 0, for: StreamKey(dataset: "d", client: "me"))
+        }
+        let messages = try #require(kept).messages
+        #expect(MessageFile(folder: folder).read().messages.map(\.number) == messages.compactMap(\.cursor))
+        return (messages, try String(contentsOfFile: folder + "/http-messages", encoding: .utf8))
+    }
+
+    @Test("What was sent about a device that is forgotten is not sent again and is in no file, what others met is")
+    func forgottenDevice() async throws {
+        let folder = NSTemporaryDirectory() + "http-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await withHTTP({ $0.folder = folder }) { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            for (request, body) in [
+                ("device/create", #"{"deviceType":"PinDevice","id":"other","location":{"latitude":43.73,"longitude":7.42}}"#),
+                ("subscription/create", #"{"id":"o","deviceId":"other","topic":"coffee","range":50,"duration":3600}"#),
+                (
+                    "geofence/create",
+                    #"{"id":"home","area":{"circle":{"latitude":43.73,"longitude":7.42,"radius":100}},"devices":["phone","other"]}"#
+                ),
+            ] { try ask(connection, request, body) }
+            let events = try stream(house, "client=me&topics=match/phone/%23")
+            try move(connection, 43.7301111)
+            _ = try event(events)
+            #expect(try await kept(house, folder).text.contains("43.7301111"))
+            try ask(connection, "device/forget", #"{"id":"phone"}"#)
+            let resumed = try stream(house, "client=me&since=0")
+            #expect(try event(resumed).contains("event: gap\n"))
+            let (messages, text) = try await kept(house, folder)
+            #expect(Set(messages.map(\.path)) == ["match/other/o", "geofence/home"], "\(messages)")
+            #expect(!text.contains("43.7301111") && !text.contains("phone"), "\(text)")
+        }
+    }
+
+    @Test("What was sent of a dataset that was deleted is not sent again in one of the same name")
+    func deletedDataset() async throws {
+        let folder = NSTemporaryDirectory() + "http-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await withHTTP({ $0.folder = folder }) { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let events = try stream(house, "client=me&topics=match/%23")
+            try move(connection, 43.7301111)
+            _ = try event(events)
+            try ask(connection, "dataset/delete", "{}", client: "admin")
+            try ask(connection, "dataset/create", "{}", client: "admin")
+            let resumed = try stream(house, "client=me&since=0")
+            #expect(try event(resumed).contains("event: gap\n"))
+            let (messages, text) = try await kept(house, folder)
+            #expect(messages.isEmpty && !text.contains("43.7301111"), "\(messages) \(text)")
+        }
+    }
+
     @Test("A socket's live subscription that ends, or is made anew over another door, is no longer the socket's")
     func subscribedElsewhere() async throws {
         try await withHTTP { house in

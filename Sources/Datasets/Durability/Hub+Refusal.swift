@@ -21,7 +21,9 @@ extension Hub {
                 guard let dataset = datasets[name], case .deletion? = dataset.suspension else { continue }
                 removeDataset(dataset, &turn)
                 resume(name, &turn)
-            case .erasure(let topics): turn.effects.erasedInputs += topics
+            case .erasure(let topics, let forgotten):
+                turn.effects.erasedInputs += topics
+                turn.effects.forgotten.append(forgotten)
             case .livePositions(let livePositions, let name):
                 if let dataset = datasets[name] { live.apply(livePositions, of: dataset, &turn) }
             }

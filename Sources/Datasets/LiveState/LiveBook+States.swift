@@ -179,7 +179,7 @@ extension LiveBook {
         let whereabouts = states.all.filter { $0.dataset === dataset && $0.isWhereabouts && $0.payload != nil }
         if hides {
             for state in whereabouts { subscribers.hide(state, &turn) }
-            turn.effects.hiddenDatasets.append(dataset.id)
+            turn.effects.forgotten.append(Forgotten(dataset: dataset.id))
         }
         dataset.hidesPositions = hides
         for state in whereabouts {

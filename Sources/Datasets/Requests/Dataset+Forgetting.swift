@@ -16,7 +16,7 @@ extension Dataset {
         turn.keep(.forgetDevice(dataset: id, id: device.record.id))
         device.matches.removeAll()
         let traces = traces(of: device)
-        turn.effects.sequels.append(.erasure(traces.map(\.topic)))
+        turn.effects.sequels.append(.erasure(traces.map(\.topic), Forgotten(dataset: id, device: device.record.id)))
         for state in traces {
             let former = state.snapshot
             shared.live.clear(state, &turn)

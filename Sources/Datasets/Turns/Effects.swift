@@ -26,8 +26,8 @@ public struct Effects: Sendable {
     public var erasedInputs: [String] = []
     /// Live subscriptions that ended, or began anew under the same id.
     public var endedSubscriptions: [Recipient] = []
-    /// Datasets in which from now on nobody but owners and administrators may know where devices are, or were.
-    public var hiddenDatasets: [String] = []
+    /// What doors keep to send again, and is to be kept no longer.
+    public var forgotten: [Forgotten] = []
     /// For the log.
     public var notices: [Notice] = []
     /// How many of the changes followers of the feed know of already.
@@ -37,7 +37,7 @@ public struct Effects: Sendable {
 
     public var isEmpty: Bool {
         output.isEmpty && held.isEmpty && changes.isEmpty && sequels.isEmpty && posts.isEmpty && pushes.isEmpty && queries.isEmpty
-            && !datasetsChanged && erasedInputs.isEmpty && endedSubscriptions.isEmpty && hiddenDatasets.isEmpty
+            && !datasetsChanged && erasedInputs.isEmpty && endedSubscriptions.isEmpty && forgotten.isEmpty
             && notices.isEmpty
     }
 
@@ -57,7 +57,7 @@ public struct Effects: Sendable {
         datasetsChanged = false
         erasedInputs.removeAll()
         endedSubscriptions.removeAll()
-        hiddenDatasets.removeAll()
+        forgotten.removeAll()
         notices.removeAll(keepingCapacity: true)
         changesSeenByFollowers = 0
     }
@@ -175,8 +175,8 @@ enum Sequel: Sendable {
     case liveSubscription(UInt32, serial: UInt64)
     /// A dataset is gone.
     case deletion(dataset: String)
-    /// What was sent on these live topics is to be erased wherever it is kept.
-    case erasure([String])
+    /// A device was forgotten: what was sent on these live topics is to be erased wherever it is kept, and messages about it.
+    case erasure([String], Forgotten)
     /// Who may know where the devices of a dataset are has changed.
     case livePositions(LivePositions, dataset: String)
 }

@@ -32,6 +32,17 @@ struct DurableMessages {
             goneThrough = max(goneThrough, first.number)
             bytes -= DurableMessages.cost(first.message)
         }
+
+        mutating func forget(_ messages: ForgottenMessages) {
+            var (through, freed) = (goneThrough, 0)
+            entries.removeAll { entry in
+                guard messages.include(entry.message.payload) else { return false }
+                through = max(through, entry.number)
+                freed += DurableMessages.cost(entry.message)
+                return true
+            }
+            (goneThrough, bytes) = (through, bytes - freed)
+        }
     }
 
     static let lifetimeMilliseconds: Int64 = 3_600_000
@@ -120,10 +131,8 @@ struct DurableMessages {
     }
 
     /// Forgets what clients of a dataset could be sent again: a client that resumes is notified of a gap.
-    mutating func forget(dataset: String) {
-        for key in clients.keys where key.dataset == dataset {
-            change(key) { client in while !client.entries.isEmpty { client.forgetFirst() } }
-        }
+    mutating func forget(_ messages: ForgottenMessages) {
+        for key in clients.keys where key.dataset == messages.dataset { change(key) { $0.forget(messages) } }
     }
 
     /// What came after a cursor, and whether some of that is gone.

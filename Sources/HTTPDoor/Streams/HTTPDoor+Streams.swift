@@ -234,10 +234,10 @@ extension HTTPDoor {
         }
     }
 
-    public func forgetPositions(of dataset: String) {
-        let now = core.clock.now()
-        durable.forget(dataset: dataset)
-        messageFile?.forget(dataset: dataset, through: durable.lastNumber, at: now)
+    public func forget(_ forgotten: Forgotten) {
+        let messages = ForgottenMessages(forgotten)
+        durable.forget(messages)
+        messageFile?.forget(messages, through: durable.lastNumber, at: core.clock.now())
     }
 
     /// A request that came on a socket; its reply goes there.

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Synchronization
 import Wire
 
 /// The durable messages in two files, so that a cursor of one life is good in the next: one that is written, and the one before.
@@ -24,7 +25,7 @@ final class MessageFile: Sendable {
         var payload: [UInt8]
     }
 
-    private let path: String
+    private let folder: String
     private let queue = DispatchQueue(label: "geomatch.http-messages")
     /// Belongs to the queue.
     private nonisolated(unsafe) var descriptor: Int32 = -1
@@ -32,18 +33,30 @@ final class MessageFile: Sendable {
     private nonisolated(unsafe) var openedAt: Int64 = 0
     /// Of each client, for the head of the next file: what is not in it is known to be older. Belongs to the queue.
     private nonisolated(unsafe) var lastNumbers = LastNumbers()
+    /// What is still in the files though it is to be forgotten, each up to a number. Belongs to the queue.
+    private nonisolated(unsafe) var forgotten: [(messages: ForgottenMessages, last: Int64)] = []
+    /// How often something was to be forgotten.
+    private let forgetCount = Mutex(0)
 
     /// With two of them an hour is always covered, unless there is more than this in it.
     private static let bytesMax = 64 << 20
 
-    init(folder: String) { path = "\(folder)/http-messages" }
+    init(folder: String) { self.folder = folder }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
+    private var path: String { folder + "/http-messages" }
     private var formerPath: String { path + ".1" }
 
     /// Reads what former lives left.
     func read() -> Contents {
+        let contents = contents()
+        let numbers = contents.lastNumbers
+        queue.sync { lastNumbers = numbers }
+        return contents
+    }
+
+    private func contents() -> Contents {
         var contents = Contents()
         for path in [formerPath, path] {
             guard let text = Self.contents(of: path) else { continue }
@@ -57,14 +70,13 @@ final class MessageFile: Sendable {
                     guard isFirst, let key = StreamKey(object) else { continue }
                     contents.lost[key] = last
                 } else if let dataset = object["forgotten"]?.asString {
-                    contents.forget(dataset: dataset)
+                    // Of daemons before this one, which left what they forgot in the file.
+                    _ = contents.remove { $0.key.dataset == dataset }
                 } else if let stored = Stored(object) {
                     contents.messages.append(stored)
                 }
             }
         }
-        let numbers = contents.lastNumbers
-        queue.sync { lastNumbers = numbers }
         return contents
     }
 
@@ -96,20 +108,69 @@ final class MessageFile: Sendable {
         }
     }
 
-    /// Has what there is of a dataset read no more.
+    /// Removes messages from the files, soon.
     ///
-    /// - Parameter last: The highest number so far.
-    func forget(dataset: String, through last: Int64, at now: Int64) {
-        queue.async { [self] in
-            if descriptor < 0 { goOn(at: now) }
-            if descriptor < 0 { turnOver(at: now, after: last) }
-            write(
-                JSONWriter.object { writer in
-                    writer.member("forgotten", dataset)
-                    // Daemons before this one read no such line without it.
-                    writer.member("through", last)
-                } + [0x0A])
+    /// - Parameter last: The highest number so far: what comes later stays.
+    func forget(_ messages: ForgottenMessages, through last: Int64, at now: Int64) {
+        let count = forgetCount.withLock { count in
+            count += 1
+            return count
         }
+        queue.async { [self] in
+            forgotten.append((messages, last))
+            // Of several that wait, the last one has the files written anew for all.
+            guard forgetCount.withLock({ $0 }) == count else { return }
+            removeForgotten(at: now)
+            forgotten = []
+        }
+    }
+
+    /// Writes one file in place of both, without what is to be forgotten, and no larger than one is.
+    private func removeForgotten(at now: Int64) {
+        var contents = contents()
+        let isForgotten = contents.remove { stored in
+            forgotten.contains { messages, last in
+                stored.number <= last && stored.key.dataset == messages.dataset && messages.include(stored.payload)
+            }
+        }
+        guard isForgotten else { return }
+        var room = Self.bytesMax
+        let newest = contents.messages.reversed().prefix { stored in
+            room -= stored.payload.count + stored.path.utf8.count + 160
+            return room > 0 && now - stored.at < DurableMessages.lifetimeMilliseconds
+        }
+        var surplus = contents.messages.count - newest.count
+        _ = contents.remove { _ in
+            surplus -= 1
+            return surplus >= 0
+        }
+        let isWritten = contents.after.map { replaceFiles(with: Self.text(of: contents, after: $0)) } ?? false
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+        if isWritten { goOn(at: now) } else { lose() }
+    }
+
+    private static func text(of contents: Contents, after: Int64) -> [UInt8] {
+        let lasts = contents.lost.flatMap { lastLine($0.key, $0.value) }
+        return headLine(after) + lasts + contents.messages.flatMap(\.line)
+    }
+
+    /// After a crash amid this there are the files as they were, or only the second one, whose head says what is missing before it.
+    private func replaceFiles(with text: [UInt8]) -> Bool {
+        let draft = path + ".new"
+        defer { unlink(draft) }
+        let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        guard Self.write(text, to: file), fsync(file) == 0 else { return false }
+        unlink(formerPath)
+        guard rename(draft, path) == 0 else { return false }
+        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if directory >= 0 {
+            fsync(directory)
+            close(directory)
+        }
+        return true
     }
 
     /// Goes on with the file of a former life.
@@ -129,10 +190,12 @@ final class MessageFile: Sendable {
         if descriptor < 0 { lose() }
         openedAt = now
         bytes = 0
-        write(Array("{\"after\":\(last)}\n".utf8))
+        write(Self.headLine(last))
         // A client whose last message was before this file misses nothing of what others had since.
         write(lastNumbers.numbers.flatMap { Self.lastLine($0.key, $0.value) })
     }
+
+    private static func headLine(_ last: Int64) -> [UInt8] { Array("{\"after\":\(last)}\n".utf8) }
 
     private static func lastLine(_ key: StreamKey, _ number: Int64) -> [UInt8] {
         JSONWriter.object { writer in
@@ -144,22 +207,27 @@ final class MessageFile: Sendable {
 
     /// What cannot be written is not kept: then a gap is reported in the next life.
     private func write(_ line: [UInt8]) {
-        var rest = line[...]
-        while descriptor >= 0, !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                close(descriptor)
-                descriptor = -1
-                lose()
-                return
-            }
-            rest = rest.dropFirst(count)
+        guard descriptor >= 0 else { return }
+        guard Self.write(line, to: descriptor) else {
+            close(descriptor)
+            descriptor = -1
+            return lose()
         }
         bytes += line.count
     }
 
-    /// The former file alone would hide that something is missing behind it, and what a lost line forgets would be read again.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// The former file alone would hide that something is missing behind it, and what is to be forgotten would be read again.
     private func lose() {
         unlink(path)
         unlink(formerPath)
@@ -171,11 +239,19 @@ final class MessageFile: Sendable {
 
 extension MessageFile.Contents {
     /// Only clients that had messages have lost any.
-    fileprivate mutating func forget(dataset: String) {
-        for message in messages where message.key.dataset == dataset {
+    ///
+    /// - Returns: Whether there were such messages.
+    fileprivate mutating func remove(where isRemoved: (MessageFile.Stored) -> Bool) -> Bool {
+        let count = messages.count
+        let after = after
+        var lost = lost
+        messages.removeAll { message in
+            guard isRemoved(message) else { return false }
             lost[message.key] = max(lost[message.key] ?? after ?? 0, message.number)
+            return true
         }
-        messages.removeAll { $0.key.dataset == dataset }
+        self.lost = lost
+        return messages.count < count
     }
 
     /// Empty where nothing says what came before the messages.
