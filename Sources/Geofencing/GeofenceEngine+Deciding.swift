@@ -101,11 +101,11 @@ extension GeofenceEngine {
         switch standing {
         case .unusable: break
         case .inside, .between:
-            if visit.outsideSince != nil { change(device, number) { $0.outsideSince = nil } }
+            setOutside(visit, of: device, since: nil)
         case .outside where core.accuracy != .likely || isElsewhere:
             return end(visit, of: device, at: instant, .left, into: &effects)
         case .outside:
-            guard let first = visit.outsideSince else { return change(device, number) { $0.outsideSince = instant } }
+            guard let first = visit.outsideSince else { return setOutside(visit, of: device, since: instant) }
             if instant - first >= LikelyRule.exitMilliseconds {
                 return end(visit, of: device, at: instant, .left, into: &effects)
             }

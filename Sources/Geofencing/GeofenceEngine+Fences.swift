@@ -79,10 +79,8 @@ extension GeofenceEngine {
                 standing = fence.rule.standing(of: fix, in: area) { depth(of: number, area) }
             }
             if standing == .outside { return end(visit, of: device, .left, into: &effects) }
-            self.change(device, number) {
-                $0.outsideSince = nil
-                $0.dwellsAt = .max
-            }
+            setOutside(visit, of: device, since: nil)
+            self.change(device, number) { $0.dwellsAt = .max }
             scheduleDwell(of: device, in: number, fix)
             scheduleSilence(of: device, in: number, fix)
         }

@@ -27,6 +27,8 @@ public struct GeofenceEngine {
     /// More were concerned: all devices are to be looked at one after the other, see ``look(at:reviewsAll:now:into:)``, and each
     /// before it moves or is another. The owner takes it back when it begins with that, and says when it has ended, see ``endLooks()``.
     public var mustLookAtAll = false
+    /// Visits whose ``FenceVisit/outsideSince`` has changed, for the owner to remove and keep.
+    public var outsideChanged: [(device: UInt32, fence: Int32)] = []
     /// Fences that became others since, and what that means for those inside.
     var changed: [Int32: Change] = [:]
 

@@ -19,19 +19,43 @@ extension Engine {
     /// It is looked at with the next movement of either side, the first one after a restart included, or when a side is silent
     /// for `staleAfter`. A device that was not placed counts as heard of now.
     ///
-    /// - Parameter since: When it began, milliseconds since 1970 UTC.
-    public func restoreVisit(_ s: SubscriptionRef, _ p: PublicationRef, since: Int64, at now: Int64) {
+    /// - Parameters:
+    ///   - since: When it began, milliseconds since 1970 UTC.
+    ///   - outsideSince: As ``outside(_:_:)`` says it.
+    public func restoreVisit(
+        _ s: SubscriptionRef, _ p: PublicationRef, since: Int64, outsideSince: Int64? = nil, at now: Int64
+    ) {
         guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit else { return }
-        state.pointee.restore(.visiting, s.index, p.index, since: since, at: now)
+        state.pointee.restore(.visiting, s.index, p.index, since: since, outsideSince: outsideSince, at: now)
     }
 
     /// Restores a stay that may become a visit, silently, as ``restoreVisit(_:_:since:at:)`` does a visit: its `dwell` goes on,
     /// and was over meanwhile where nobody moved.
     ///
     /// - Parameter since: Of the ``PairStay``.
-    public func restoreStay(_ s: SubscriptionRef, _ p: PublicationRef, since: Int64, at now: Int64) {
+    public func restoreStay(
+        _ s: SubscriptionRef, _ p: PublicationRef, since: Int64, outsideSince: Int64? = nil, at now: Int64
+    ) {
         guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit else { return }
-        state.pointee.restore(.staying, s.index, p.index, since: since, at: now)
+        state.pointee.restore(.staying, s.index, p.index, since: since, outsideSince: outsideSince, at: now)
+    }
+
+    /// The pairs of likely subscriptions of which ``outside(_:_:)`` may say something else than at the last call.
+    public func takeOutsideChanges() -> [(subscription: SubscriptionRef, publication: PublicationRef)] {
+        guard !state.pointee.leavingChanged.isEmpty else { return [] }
+        defer { state.pointee.leavingChanged.removeAll(keepingCapacity: true) }
+        return state.pointee.leavingChanged.map {
+            (SubscriptionRef(index: $0.subscription), PublicationRef(index: $0.publication))
+        }
+    }
+
+    /// Since when the visit or stay of a pair goes on, and when the first of its last usable fixes was that are all outside, of accuracy
+    /// `likely`; nil where there is neither.
+    public func outside(_ s: SubscriptionRef, _ p: PublicationRef) -> (since: Int64, outsideSince: Int64?)? {
+        guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit,
+            let pair = state.pointee.index.find(s.index, p.index), state.pointee.index.phases[pair] != .silent
+        else { return nil }
+        return (state.pointee.index.pairs[pair].changedAt, state.pointee.leaving[pair])
     }
 
     /// Removes a restored visit or stay that ended since, silently: the pair is as if it had never been in range.

@@ -60,9 +60,9 @@ extension EngineState {
             let instant = fixedAt(record, at: now)
             let first = leaving[pair] ?? instant
             if isUpdated || instant - first >= LikelyRule.exitMilliseconds { return end(pair, .left, at: now) }
-            leaving[pair] = first
-        case .inside, .between: if !leaving.isEmpty { leaving[pair] = nil }
-        case .unusable: if isUpdated { leaving[pair] = nil }
+            setLeaving(pair, since: first)
+        case .inside, .between: setLeaving(pair, since: nil)
+        case .unusable: if isUpdated { setLeaving(pair, since: nil) }
         }
         if index.phases[pair] != .visiting { proceedLikely(pair, isSilent, dwell: options.dwell, at: now) }
         watch(pair)
@@ -111,8 +111,19 @@ extension EngineState {
     mutating func resumeLikely(_ pair: UInt32, at now: Int64) {
         let record = index.pairs[pair]
         let (subscription, publication) = (subscriptions[record.subscription], publications[record.publication])
-        guard isLikely(subscription, publication) else { return }
+        guard isLikely(subscription, publication) else { return setLeaving(pair, since: nil) }
         let margin = visitOptions[record.subscription].exitMargin
-        if likelyStanding(subscription, publication, exitMargin: margin) == .outside { leaving[pair] = fixedAt(record, at: now) }
+        switch likelyStanding(subscription, publication, exitMargin: margin) {
+        case .outside: setLeaving(pair, since: leaving[pair] ?? fixedAt(record, at: now))
+        case .inside, .between, .elsewhere: setLeaving(pair, since: nil)
+        case .unusable: break
+        }
+    }
+
+    /// - Parameter instant: nil: the last usable fix is not outside.
+    mutating func setLeaving(_ pair: UInt32, since instant: Int64?) {
+        guard instant != nil || !leaving.isEmpty, leaving[pair] != instant else { return }
+        leaving[pair] = instant
+        leavingChanged.append((index.pairs[pair].subscription, index.pairs[pair].publication))
     }
 }

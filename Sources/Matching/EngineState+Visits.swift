@@ -119,9 +119,12 @@ extension EngineState {
     }
 
     /// - Parameter phase: A visit, or a stay.
-    mutating func restore(_ phase: Phase, _ subscription: UInt32, _ publication: UInt32, since: Int64, at now: Int64) {
+    mutating func restore(
+        _ phase: Phase, _ subscription: UInt32, _ publication: UInt32, since: Int64, outsideSince: Int64?, at now: Int64
+    ) {
         let pair = index.find(subscription, publication) ?? link(subscription, publication)
         index.enter(phase, pair, at: since)
+        leaving[pair] = outsideSince
         for device in [publications[publication].device, subscriptions[subscription].device] {
             if heard[device].at == .min { heard[device].at = now }
             lowerBudget(device, to: 0)
@@ -215,7 +218,7 @@ extension EngineState {
             if isExcluded || !haveEqualTopics(subscription, publication) || !isTrue(current) {
                 end(current, .left, at: now)
             } else {
-                if !leaving.isEmpty { leaving[current] = nil }
+                setLeaving(current, since: nil)
                 attend(current, isUpdated: true, at: now)
             }
         }

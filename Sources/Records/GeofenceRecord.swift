@@ -66,14 +66,20 @@ public struct GeofenceVisitRecord: Equatable, Sendable {
     /// Milliseconds since 1970 UTC.
     public var since: Int64
     public var hasDwelled: Bool
+    /// With accuracy `likely`, when the first of the fixes was that are all outside; nil where the last one was not.
+    public var outsideSince: Int64?
 
-    public init(dataset: String, geofence: String, deviceID: String, id: String, since: Int64, hasDwelled: Bool = false) {
+    public init(
+        dataset: String, geofence: String, deviceID: String, id: String, since: Int64, hasDwelled: Bool = false,
+        outsideSince: Int64? = nil
+    ) {
         self.dataset = dataset
         self.geofence = geofence
         self.deviceID = deviceID
         self.id = id
         self.since = since
         self.hasDwelled = hasDwelled
+        self.outsideSince = outsideSince
     }
 }
 
@@ -135,12 +141,13 @@ extension GeofenceVisitRecord: DurableRecord {
         fields.write(id)
         fields.write(since)
         fields.write(hasDwelled)
+        fields.write(outsideSince)
     }
 
     public init(from fields: inout some FieldReader) {
         self.init(
             dataset: fields.text(), geofence: fields.text(), deviceID: fields.text(), id: fields.text(), since: fields.int64(),
-            hasDwelled: fields.flag())
+            hasDwelled: fields.flag(), outsideSince: fields.optionalInt64())
     }
 }
 

@@ -62,7 +62,7 @@ public enum Kind: Int, CaseIterable, Sendable {
             )
             .referring("subscriptionId", to: .subscription, goes: [.deleted, .forgotten])
             .referring("publicationId", to: .publication, goes: [.deleted, .forgotten]).evaluated(.put),
-            KindRow(VisitRecord.self, "visit", key: 3, "dataset subscriptionId publicationId id since")
+            KindRow(VisitRecord.self, "visit", key: 3, "dataset subscriptionId publicationId id since outsideSince")
                 .referring("subscriptionId", to: .subscription, goes: [.deleted, .forgotten])
                 .referring("publicationId", to: .publication, goes: [.deleted, .forgotten]).evaluated([.put, .deletion]),
             KindRow(
@@ -89,9 +89,11 @@ public enum Kind: Int, CaseIterable, Sendable {
                 """
             )
             .fed(.geofence).amended(by: [GeofenceDeliveryAmendment.self]),
-            KindRow(GeofenceVisitRecord.self, "geofenceVisit", key: 3, "dataset geofence deviceId id since dwelled")
-                .referring("geofence", to: .geofence, goes: .deleted).referring("deviceId", to: .device, goes: .deleted)
-                .evaluated([.put, .deletion]),
+            KindRow(
+                GeofenceVisitRecord.self, "geofenceVisit", key: 3, "dataset geofence deviceId id since dwelled outsideSince"
+            )
+            .referring("geofence", to: .geofence, goes: .deleted).referring("deviceId", to: .device, goes: .deleted)
+            .evaluated([.put, .deletion]),
             KindRow(
                 EventRecord.self, "incident", key: 1,
                 "number dataset id sourceId owner createdAt body source pushers secret settled fate push"

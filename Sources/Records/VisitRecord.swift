@@ -7,14 +7,19 @@ public struct VisitRecord: Equatable, Sendable {
     public var id: String
     /// Milliseconds since 1970 UTC.
     public var since: Int64
+    /// With accuracy `likely`, when the first of the fixes was that are all outside; nil where the last one was not.
+    public var outsideSince: Int64?
     package var isStay: Bool { id.isEmpty }
 
-    public init(dataset: String, subscriptionId: String, publicationId: String, id: String, since: Int64) {
+    public init(
+        dataset: String, subscriptionId: String, publicationId: String, id: String, since: Int64, outsideSince: Int64? = nil
+    ) {
         self.dataset = dataset
         self.subscriptionId = subscriptionId
         self.publicationId = publicationId
         self.id = id
         self.since = since
+        self.outsideSince = outsideSince
     }
 }
 
@@ -27,12 +32,13 @@ extension VisitRecord: DurableRecord {
         fields.write(publicationId)
         fields.write(id)
         fields.write(since)
+        fields.write(outsideSince)
     }
 
     public init(from fields: inout some FieldReader) {
         self.init(
             dataset: fields.text(), subscriptionId: fields.text(), publicationId: fields.text(), id: fields.text(),
-            since: fields.int64())
+            since: fields.int64(), outsideSince: fields.optionalInt64())
     }
 }
 

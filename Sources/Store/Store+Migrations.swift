@@ -234,6 +234,16 @@ extension Store {
         migrator.registerMigration("delay of a stay") { db in try db.execute(sql: "ALTER TABLE stay ADD COLUMN delay INTEGER") }
     }
 
+    static func registerOutsideOfVisits(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("outside of visits") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE visit ADD COLUMN outsideSince INTEGER;
+                    ALTER TABLE geofenceVisit ADD COLUMN outsideSince INTEGER;
+                    """)
+        }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

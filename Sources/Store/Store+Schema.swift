@@ -26,6 +26,7 @@ extension Store {
         registerPush(in: &migrator)
         registerRadioMaps(in: &migrator)
         registerDelayOfStay(in: &migrator)
+        registerOutsideOfVisits(in: &migrator)
         return migrator
     }()
 

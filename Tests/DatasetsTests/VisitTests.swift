@@ -51,6 +51,25 @@ struct VisitTests {
         #expect(fix(400, secondsAgo: 1) == ["ended left"])
     }
 
+    @Test("The fixes outside before a restart count with those after it for a likely visit")
+    func likelyOutside() {
+        let harness = visiting(#","accuracy":"likely""#)
+        #expect(events(harness) == ["matched"])
+        harness.advance(milliseconds: 200_000)
+        func fix(_ metres: Double, secondsAgo: Int64) -> [String] {
+            harness.move(metres: metres, extra: #","acc":20,"timestamp":\#(harness.now - secondsAgo * 1000)"#)
+            return events(harness)
+        }
+        #expect(fix(400, secondsAgo: 120) == [])
+        #expect(fix(1, secondsAgo: 110) == [])
+        #expect(fix(400, secondsAgo: 100) == [])
+        #expect(fix(400, secondsAgo: 70) == [])
+        harness.restart()
+        #expect(fix(400, secondsAgo: 41) == [])
+        harness.restart()
+        #expect(fix(400, secondsAgo: 39) == ["ended left"])
+    }
+
     @Test("A likely visit follows the fixes of who sends late, also where the other side was heard of since")
     func likelyOfTwoMovers() {
         let harness = HubHarness()

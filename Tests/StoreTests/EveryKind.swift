@@ -41,7 +41,8 @@ enum EveryKind {
             .putDelivery(dataset: dataset, geofence: "client/plain", delivery),
             .put(
                 GeofenceVisitRecord(
-                    dataset: dataset, geofence: "client/plain", deviceID: "tag", id: "event", since: 13, hasDwelled: true)),
+                    dataset: dataset, geofence: "client/plain", deviceID: "tag", id: "event", since: 13, hasDwelled: true,
+                    outsideSince: 14)),
             .put(event), .eventProgress(number: 5, completed: 1, fate: .expired),
         ]
     }
@@ -166,7 +167,9 @@ enum EveryKind {
                     publicationLatitude: -89.999999999, publicationLongitude: 180, subscriptionLatitude: nil,
                     subscriptionLongitude: 1 / 3)),
             .put(
-                VisitRecord(dataset: dataset, subscriptionId: "visiting", publicationId: "offer", id: "match 2", since: 14)),
+                VisitRecord(
+                    dataset: dataset, subscriptionId: "visiting", publicationId: "offer", id: "match 2", since: 14,
+                    outsideSince: 15)),
             .put(match(2, pending: true)), .put(match(3, pending: true)), .put(match(4, pending: true)),
             .matchCompleted(number: 2), .matchProgress(number: 3, completed: 1, fate: .expired), .forgetMatch(number: 4),
             .put(

@@ -223,7 +223,7 @@ struct RandomHistory {
     private mutating func visit() -> VisitRecord {
         VisitRecord(
             dataset: pick(Self.datasets), subscriptionId: name("s"), publicationId: name("p"),
-            id: pick(["v\(clock)", ""]), since: clock)
+            id: pick(["v\(clock)", ""]), since: clock, outsideSince: maybe(clock))
     }
 
     private mutating func match() -> MatchRecord {

@@ -97,7 +97,7 @@ extension Geofences {
             let fix = FenceFix(update, at: min(timestamp, turn.now), heardAt: turn.now, floor: floor)
         else { return }
         engine.move(device.reference.index, to: fix, into: &effects)
-        if !effects.isEmpty || engine.mustLookAtAll { handleEffects(&turn) }
+        if !effects.isEmpty || engine.mustLookAtAll || !engine.outsideChanged.isEmpty { handleEffects(&turn) }
         if let followed = device.presenceOf, followed !== device.positionTopic { publishPresence(of: device, &turn) }
     }
 
@@ -184,7 +184,26 @@ extension Geofences {
         }
         queueEffects()
         report(atMost: limit, &turn)
+        keepOutside(&turn)
         if !backlog.isEmpty { shared.unfinished.append(dataset) }
+    }
+
+    /// The fixes outside before a restart count with those after it.
+    private func keepOutside(_ turn: inout Turn) {
+        guard !engine.outsideChanged.isEmpty else { return }
+        for (number, fence) in engine.outsideChanged {
+            // A visit that is still to be reported is kept with its report.
+            guard let visit = engine.visit(of: number, in: fence), let id = visitID(fence, number), let device = devices[number],
+                let geofence = self[fence]
+            else { continue }
+            turn.keep(
+                .put(
+                    GeofenceVisitRecord(
+                        dataset: dataset, geofence: geofence.record.path, deviceID: device.record.id, id: id, since: visit.since,
+                        hasDwelled: visit.hasDwelled, outsideSince: visit.outsideSince)))
+            if let state = device.positionTopic { turn.keep(.put(LiveStateRecord(state))) }
+        }
+        engine.outsideChanged.removeAll(keepingCapacity: true)
     }
 
     private func report(atMost count: Int, _ turn: inout Turn) {
@@ -214,6 +233,7 @@ extension Geofences {
         if !devices.mayLocate(device, by: geofence.record.owner) { event.fix = nil }
         var visit = GeofenceVisitRecord(
             dataset: dataset, geofence: geofence.record.path, deviceID: device.record.id, id: id, since: event.at)
+        visit.outsideSince = engine.visit(of: number, in: geofence.number)?.outsideSince
         switch effect {
         case .entered:
             begin(id, geofence.number, number)
@@ -262,7 +282,9 @@ extension Geofences {
         guard let device = devices[record.deviceID], let geofence = self[path: record.geofence] else { return }
         let number = device.reference.index
         begin(record.id, geofence.number, number)
-        engine.restoreVisit(of: number, in: geofence.number, since: record.since, hasDwelled: record.hasDwelled)
+        engine.restoreVisit(
+            of: number, in: geofence.number, since: record.since, hasDwelled: record.hasDwelled,
+            outsideSince: record.outsideSince)
     }
 
     func restoreEnd(of key: RecordKey) {

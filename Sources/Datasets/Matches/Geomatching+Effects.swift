@@ -8,6 +8,7 @@ extension Geomatching {
     /// - Parameter reason: What visits are said to end by, whatever the engine says; nil: what the engine says.
     func handleEffects(endingVisitsBy reason: VisitEnd.Reason? = nil, _ turn: inout Turn) {
         shared.noteExceeded(account)
+        defer { keepOutside(&turn) }
         guard !effects.isEmpty else { return }
         for effect in effects {
             switch effect {
@@ -100,8 +101,19 @@ extension Geomatching {
 
     // MARK: Visits
 
+    /// The fixes outside before a restart count with those after it.
+    private func keepOutside(_ turn: inout Turn) {
+        for (subscriptionRef, publicationRef) in engine.takeOutsideChanges() {
+            guard let subscription = subscription(subscriptionRef), let publication = publication(publicationRef),
+                let id = subscription.visits[publicationRef.index], let pair = engine.outside(subscriptionRef, publicationRef)
+            else { continue }
+            keepVisit(id, since: pair.since, outsideSince: pair.outsideSince, subscription, publication, &turn)
+        }
+    }
+
     private func keepVisit(
-        _ id: String, since: Int64, _ subscription: Subscription, _ publication: Publication, _ turn: inout Turn
+        _ id: String, since: Int64, outsideSince: Int64? = nil, _ subscription: Subscription, _ publication: Publication,
+        _ turn: inout Turn
     ) {
         noteVisit(id, subscription, publication)
         guard subscription.isStored(with: publication) else { return }
@@ -109,7 +121,7 @@ extension Geomatching {
             .put(
                 VisitRecord(
                     dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id, id: id,
-                    since: since)))
+                    since: since, outsideSince: outsideSince)))
     }
 
     /// - Returns: As ``forgetVisit(_:_:)``.

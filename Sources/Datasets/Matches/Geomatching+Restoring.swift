@@ -100,9 +100,11 @@ extension Geomatching {
         guard let publication = publications[record.publicationId], let subscription = subscriptions[record.subscriptionId]
         else { return }
         if record.isStay {
-            engine.restoreStay(subscription.reference, publication.reference, since: record.since, at: now)
+            engine.restoreStay(
+                subscription.reference, publication.reference, since: record.since, outsideSince: record.outsideSince, at: now)
         } else {
-            engine.restoreVisit(subscription.reference, publication.reference, since: record.since, at: now)
+            engine.restoreVisit(
+                subscription.reference, publication.reference, since: record.since, outsideSince: record.outsideSince, at: now)
         }
         noteVisit(record.id, subscription, publication)
     }

@@ -33,6 +33,26 @@ struct GeofenceRestartTests {
         #expect(harness.result("geofence/get", #"{"id":"home"}"#)?["delivery"]?["delivered"]?.number == 3)
     }
 
+    @Test("The fixes outside before a restart count with those after it under likely", arguments: [false, true])
+    func likely(killed: Bool) {
+        _ = harness.request("geofence/update", #"{"id":"home","accuracy":"likely","dwell":0}"#)
+        harness.move(metres: 0)
+        #expect(harness.events() == ["entered phone"])
+        harness.advance(milliseconds: 100_000)
+        // One that comes back begins anew.
+        for (metres, seconds) in [(300, 50), (0, 50), (300, 30), (300, 29)] as [(Double, Int64)] {
+            harness.move(metres: metres)
+            harness.advance(milliseconds: seconds * 1000)
+            harness.restart(killed: killed)
+            #expect(harness.events().isEmpty && harness.inside() == ["phone"], "\(metres) \(seconds)")
+        }
+        harness.move(metres: 300)
+        #expect(harness.events().isEmpty)
+        harness.advance(milliseconds: 1000)
+        harness.move(metres: 300)
+        #expect(harness.events() == ["exited phone left"])
+    }
+
     @Test("What was not delivered before a kill is delivered again under its id")
     func delivery() throws {
         harness.acknowledges = false
