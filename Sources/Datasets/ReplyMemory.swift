@@ -1,9 +1,12 @@
 import DequeModule
 import Records
+import Wire
 
 /// The first replies to `requestId`s, given again for 24 hours: the newest 10,000 of each client, bounded in bytes.
 struct ReplyMemory {
     static let lifetimeMilliseconds: Int64 = 86_400_000
+    /// A larger reply is not remembered across a restart.
+    static let durableBytesMax = 64 << 10
 
     private struct Key: Hashable {
         var client: String
@@ -20,6 +23,8 @@ struct ReplyMemory {
         var serial: UInt64
         var body: [UInt8]
         var outlivesDataset: Bool
+        /// The request changed nothing: carried out anew it does no harm.
+        var isOfReading: Bool
     }
 
     /// A place in an order; stale where its entry has another serial by now, or is gone.
@@ -56,12 +61,13 @@ struct ReplyMemory {
 
     /// - Parameter outlivesDataset: It says that the dataset was deleted, and is given again afterwards.
     mutating func remember(
-        _ body: [UInt8], to requestId: String, of client: String, at now: Int64, outlivesDataset: Bool = false, limits: HubLimits
+        _ body: [UInt8], to requestId: String, of client: String, at now: Int64, outlivesDataset: Bool = false,
+        isOfReading: Bool = false, limits: HubLimits
     ) {
         let key = Key(client, requestId)
         forget(key)
         serial += 1
-        entries[key] = Entry(at: now, serial: serial, body: body, outlivesDataset: outlivesDataset)
+        entries[key] = Entry(at: now, serial: serial, body: body, outlivesDataset: outlivesDataset, isOfReading: isOfReading)
         byteCount += cost(key, body)
         let mention = Mention(key: key, serial: serial)
         order.append(mention)
@@ -81,6 +87,30 @@ struct ReplyMemory {
     }
 
     mutating func forget(requestId: String, of client: String) { forget(Key(client, requestId)) }
+
+    /// Has no reply say where a device was: those to changes lose its `location`, so that none is carried out again, and the others are
+    /// forgotten.
+    ///
+    /// - Returns: The replies that are others by now, in order.
+    mutating func forget(device id: String) -> [(client: String, requestId: String, at: Int64, body: [UInt8])] {
+        let name = Array(JSONWriter.object { $0.member("id", id) }.dropFirst().dropLast())
+        var changed: [(key: Key, entry: Entry)] = []
+        for (key, var entry) in entries {
+            if entry.isOfReading {
+                forget(key)
+            } else if entry.body.indices.contains(where: { entry.body[$0] == name[0] && entry.body[$0...].starts(with: name) }),
+                let reply = try? JSONValue.parse(entry.body), case let less = reply.withoutLocation(of: id), less != reply
+            {
+                let body = less.serialised()
+                byteCount += body.count - entry.body.count
+                entry.body = body
+                entries[key] = entry
+                changed.append((key, entry))
+            }
+        }
+        changed.sort { $0.entry.serial < $1.entry.serial }
+        return changed.map { ($0.key.client, $0.key.requestId.text, $0.entry.at, $0.entry.body) }
+    }
 
     /// Forgets what is older than a day.
     mutating func expire(at now: Int64) {
@@ -131,5 +161,19 @@ struct ReplyMemory {
     /// What an entry costs, its places in the tables included.
     private func cost(_ key: Key, _ body: [UInt8]) -> Int {
         body.count + key.client.utf8.count + key.requestId.text.utf8.count + 256
+    }
+}
+
+extension JSONValue {
+    /// Without the `location` of what has an id.
+    fileprivate func withoutLocation(of id: String) -> JSONValue {
+        switch self {
+        case .array(let elements): return .array(elements.map { $0.withoutLocation(of: id) })
+        case .object(var object):
+            for member in object.members { object[member.key] = member.value.withoutLocation(of: id) }
+            if object["id"]?.asString?.hasSameBytes(as: id) == true { object["location"] = nil }
+            return .object(object)
+        default: return self
+        }
     }
 }

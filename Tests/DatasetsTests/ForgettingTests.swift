@@ -49,6 +49,28 @@ struct ForgettingTests {
         #expect(harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"]?.elements.count == 2)
     }
 
+    @Test("takes where the device was out of replies that are given again, and nothing is done again", arguments: [false, true])
+    func replies(restarts: Bool) {
+        let harness = HubHarness()
+        let location = #""location":{"latitude":43.73,"longitude":7.42}"#
+        let requests = [
+            ("device/create", #"{"requestId":"1","deviceType":"MobileDevice","id":"phone",\#(location)}"#),
+            ("device/update", #"{"requestId":"2","id":"phone",\#(location)}"#),
+            ("device/get", #"{"requestId":"3","id":"phone"}"#),
+        ]
+        let other = #"{"requestId":"4","deviceType":"MobileDevice","id":"other",\#(location)}"#
+        #expect(harness.result("device/create", other)?["location"] != nil)
+        for (request, parameters) in requests { #expect(harness.result(request, parameters)?["location"] != nil, "\(request)") }
+        _ = harness.request("device/forget", #"{"id":"phone"}"#)
+        if restarts { harness.restart(killed: true) }
+        for (request, parameters) in requests {
+            let again = harness.result(request, parameters)
+            #expect(again?["id"]?.text == "phone" && again?["location"] == nil, "\(request)")
+        }
+        #expect(harness.result("device/get", #"{"id":"phone"}"#)?["location"] == nil)
+        #expect(harness.result("device/create", other)?["location"] != nil)
+    }
+
     @Test("is for the owner, and for administrators where there is none")
     func owners() {
         let harness = met()

@@ -25,6 +25,10 @@ extension Dataset {
         geomatching.engine.forgetPairs(of: device.reference)
         circumstances.forgetWhereabouts(of: device)
         places.forget(device.record.id)
+        for reply in replies.forget(device: device.record.id) where reply.body.count <= ReplyMemory.durableBytesMax {
+            turn.keep(
+                .put(ReplyRecord(dataset: id, client: reply.client, requestId: reply.requestId, at: reply.at, body: reply.body)))
+        }
         return stated(device.record.id, "forgotten")
     }
 

@@ -67,8 +67,8 @@ extension Hub {
         {
             dataset.replies.remember(
                 body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.endsDataset == true && !isError,
-                limits: configuration.limits)
-            if let row, row.changes, body.count <= Self.durableReplyMaximumBytes, storeIsWritable,
+                isOfReading: RequestTable.byName[context.request]?.changes == false, limits: configuration.limits)
+            if let row, row.changes, body.count <= ReplyMemory.durableBytesMax, storeIsWritable,
                 let kept = row.showsSecret && !isError ? Self.withoutKey(body) : body
             {
                 let record = ReplyRecord(
@@ -117,9 +117,6 @@ extension Hub {
         reply["result"] = .object(result)
         return JSONValue.object(reply).serialised()
     }
-
-    /// A larger reply is not remembered across a restart.
-    private static let durableReplyMaximumBytes = 64 << 10
 
     func reply(_ body: [UInt8], to context: ReplyContext, isError: Bool = false, _ turn: inout Turn) {
         turn.effects.held.append(.reply(context.address), payload: body)
