@@ -5,7 +5,7 @@ import HTTPTypes
 extension HTTPResponder {
     func page(_ head: RequestHead, _ name: String) -> HTTPAnswer {
         guard let file = door.page.file(name) else { return HTTPRefusal.noPath("/page/" + name).answer }
-        let isKnown = head.fields[.ifNoneMatch]?.split(separator: ",").contains { $0.filter { $0 != " " } == file.tag } ?? false
+        let isKnown = head.knows(file.tag)
         var answer = HTTPAnswer(isKnown ? .notModified : .ok, type: file.type, isKnown ? [] : file.bytes)
         if !isKnown, head.acceptsGzip, file.gzip.count < file.bytes.count {
             answer.body = file.gzip
@@ -39,6 +39,12 @@ extension HTTPResponder {
 }
 
 extension RequestHead {
+    /// A proxy that compresses makes a tag a weak one. Source: RFC 9110, sections 8.8.3.2 and 13.1.2.
+    fileprivate func knows(_ tag: String) -> Bool {
+        let tags = fields[.ifNoneMatch]?.split(separator: ",") ?? []
+        return tags.map { $0.filter { $0 != " " && $0 != "\t" } }.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
+    }
+
     fileprivate var acceptsGzip: Bool {
         let accepted = fields[.acceptEncoding]?.lowercased().split(separator: ",") ?? []
         return accepted.contains { coding in
