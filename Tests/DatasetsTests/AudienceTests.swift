@@ -108,6 +108,36 @@ struct AudienceTests {
         #expect(harness.itemsSent - before == 2)
     }
 
+    @Test("One that came later was sent that something left which it was never shown", arguments: [true, false])
+    func laterThanWhatLeft(hasArea: Bool) {
+        let harness = Self.harness()
+        let area = hasArea ? #""within":{"bbox":[7,43,8,44]},"# : ""
+        let subscription = #"{"criteria":"d/#","id":"l",\#(area)"minInterval":3000}"#
+        ask(harness, "a", "live/subscribe", subscription)
+        move(harness, 1)
+        if hasArea { move(harness, 2, longitude: 9) } else { harness.send("d/-/-/-/-/p/position", "") }
+        ask(harness, "b", "live/subscribe", subscription)
+        harness.advance(milliseconds: 8000)
+        #expect(news(harness, "a") == ["1", hasArea ? "2 left" : "1 left"] && news(harness, "b") == [])
+        move(harness, 3)
+        harness.advance(milliseconds: 4000)
+        #expect(news(harness, "a").last == "3" && news(harness, "b") == ["3"])
+    }
+
+    @Test("One that saw what came back was not sent that it left, as the others had not seen it")
+    func laterThanWhatCameBack() {
+        let harness = Self.harness()
+        subscribe(harness, ["a"], #","minInterval":3000"#)
+        move(harness, 1)
+        harness.advance(milliseconds: 4000)
+        move(harness, 2, longitude: 9)
+        move(harness, 3)
+        ask(harness, "b", "live/subscribe", #"{"criteria":"d/#","id":"l","within":{"bbox":[7,43,8,44]},"minInterval":3000}"#)
+        move(harness, 4, longitude: 9)
+        harness.advance(milliseconds: 8000)
+        #expect(news(harness, "a") == ["1", "2 left"] && news(harness, "b") == ["3", "4 left"])
+    }
+
     @Test("Where positions become private, each is sent what its client may see")
     func privacy() {
         let harness = Self.harness()
@@ -122,25 +152,32 @@ struct AudienceTests {
         #expect(news(harness, "a").last == "3" && news(harness, "b").last == "3")
     }
 
-    @Test("Whenever they come and go, each is sent the newest, once, no more often than it asked for", arguments: [0, 300])
-    func random(interval: Int64) {
+    @Test(
+        "Whenever they come and go, each is sent the newest, once, no more often than it asked for, and that what it saw left",
+        arguments: [0, 300], [true, false])
+    func random(interval: Int64, hasArea: Bool) {
+        let area = hasArea ? #""within":{"bbox":[7,43,8,44]},"# : ""
         var random = SplitMix64.forTest()
         for round in 0..<30 {
             let harness = Self.harness()
             var (alive, born): ([String], Int) = ([], 0)
-            var newest: [String: Int] = [:]
-            var reported: [String: [(value: Int, at: Int64)]] = [:]
+            // nil: it is not there.
+            var newest: [String: Int?] = [:]
+            var reported: [String: [(value: Int, isLeft: Bool, at: Int64)]] = [:]
             func note() {
                 for message in harness.published where message.topic.hasSuffix("/live/l") {
                     guard let json = message.json, let item = json["itemId"]?.text else { continue }
                     let client = message.topic.split(separator: "/")[2]
                     let stream = "\(client) \(item)"
                     let value = Int(json["properties"]?["v"]?.number ?? -1)
-                    if let last = reported[stream]?.last {
-                        #expect(value > last.value, "round \(round): \(stream)")
+                    let isLeft = json["left"]?.asBool == true
+                    let last = reported[stream]?.last
+                    if let last {
+                        #expect(isLeft ? value >= last.value : value > last.value, "round \(round): \(stream)")
                         #expect(harness.now - last.at >= interval, "round \(round): \(stream)")
                     }
-                    reported[stream, default: []].append((value, harness.now))
+                    if isLeft { #expect(last?.isLeft == false, "round \(round): \(stream)") }
+                    reported[stream, default: []].append((value, isLeft, harness.now))
                 }
                 harness.published.removeAll()
             }
@@ -159,12 +196,20 @@ struct AudienceTests {
                     alive.append(client)
                     _ = harness.request(
                         "live/subscribe",
-                        #"{"criteria":"d/#","id":"l","within":{"bbox":[7,43,8,44]},"minInterval":\#(interval)}"#, client: client)
+                        #"{"criteria":"d/#","id":"l",\#(area)"minInterval":\#(interval)}"#, client: client)
                     harness.settle()
                 case 2 where !alive.isEmpty:
                     let client = alive.remove(at: random.below(alive.count))
                     _ = harness.request("live/unsubscribe", #"{"id":"l"}"#, client: client)
                 case 3: pass(random.below(400))
+                case 4:
+                    let device = random.pick(["p", "q", "r"])
+                    newest[device] = .some(nil)
+                    harness.send("d/-/-/-/-/\(device)/position", "")
+                case 5 where hasArea:
+                    let device = random.pick(["p", "q", "r"])
+                    newest[device] = .some(nil)
+                    move(harness, step, device, longitude: 9)
                 default:
                     let device = random.pick(["p", "q", "r"])
                     newest[device] = step
@@ -176,7 +221,12 @@ struct AudienceTests {
             pass(2000)
             for client in alive {
                 for (device, value) in newest {
-                    #expect(reported["\(client) \(device)"]?.last?.value == value, "round \(round): \(client) \(device)")
+                    let last = reported["\(client) \(device)"]?.last
+                    if let value {
+                        #expect(last?.value == value && last?.isLeft == false, "round \(round): \(client) \(device)")
+                    } else {
+                        #expect(last?.isLeft != false, "round \(round): \(client) \(device)")
+                    }
                 }
             }
         }

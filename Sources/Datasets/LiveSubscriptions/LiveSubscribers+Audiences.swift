@@ -42,8 +42,10 @@ extension LiveSubscribers {
         guard leader !== subscription, leader.mayShare, subscription.area == nil || leader.inside == subscription.inside else {
             return
         }
-        for (number, theirs) in leader.held where theirs.message != nil {
-            noteSeen(number, by: subscription, leader)
+        // Without room to note what it has seen, it stays by itself.
+        guard heldTopicCount + leader.held.count <= limits.heldLiveTopics else { return }
+        for (number, theirs) in leader.held {
+            if let news = theirs.message { noteSeen(news, number, by: subscription, leader) }
         }
         dataset.liveSubscriptions.index.remove(subscription.pattern, subscription.handle)
         subscription.inside = TopicNumbers()
@@ -52,15 +54,17 @@ extension LiveSubscribers {
         leader.audience = nil
     }
 
-    /// What the leader still holds, a new follower has seen, or holds itself.
-    private func noteSeen(_ number: UInt32, by subscription: LiveSubscription, _ leader: LiveSubscription) {
-        let seen = subscription.dataset.liveTopics[number]?.number
+    /// What the leader still holds, a new follower has seen, or holds itself; what left was never there for it, or has left already.
+    private func noteSeen(
+        _ news: LiveNews, _ number: UInt32, by subscription: LiveSubscription, _ leader: LiveSubscription
+    ) {
         if let own = subscription.held[number] {
-            if own.message == nil { subscription.held[number]?.seen = seen }
-        } else if heldTopicCount < limits.heldLiveTopics {
+            if own.message == nil { subscription.held[number]?.isSeen = true }
+        } else {
             let until = [leader, subscription].compactMap(\.heldOrder.last?.at).max()
             hold(nil, number, of: subscription, until: until ?? .min)
-            subscription.held[number]?.seen = seen
+            subscription.held[number]?.isSeen = true
+            subscription.held[number]?.hasLeft = news.isLeft
         }
     }
 
@@ -102,16 +106,15 @@ extension LiveSubscribers {
         dataset.liveSubscriptions.index.insert(subscription.pattern, subscription.handle)
         let own = subscription.held
         for number in own.keys {
-            subscription.held[number]?.seen = nil
+            subscription.held[number]?.isSeen = false
             subscription.held[number]?.isReady = false
         }
         for (number, theirs) in leader.held {
             let known = own[number]
             if known == nil { heldTopicCount += 1 }
-            let hasSeen = known?.seen != nil && known?.seen == dataset.liveTopics[number]?.number
-            let message = hasSeen ? nil : theirs.message
-            subscription.held[number] = LiveSubscription.HeldUpdate(
-                message: message ?? known?.message, hasLeft: known?.hasLeft ?? theirs.hasLeft)
+            var message = theirs.message ?? known?.message
+            if let known, let news = theirs.message, known.knows(news) { message = nil }
+            subscription.held[number] = LiveSubscription.HeldUpdate(message: message, hasLeft: known?.hasLeft ?? theirs.hasLeft)
         }
         // Where its own interval is over, it is in the leader's.
         let isLeaders = { (number: UInt32) -> Bool in
@@ -151,12 +154,18 @@ extension LiveSubscribers {
         var receivers = leader.followers
         let isWhole = receivers.allSatisfy { $0.record.leaseUntil > now && !isApart($0, news, of: state) }
         if !isWhole {
-            for follower in receivers where isApart(follower, news, of: state) { holdApart(news, of: state, for: follower) }
-            receivers.removeAll { $0.record.leaseUntil <= now || isApart($0, news, of: state) }
+            receivers.removeAll { follower in
+                guard isApart(follower, news, of: state) else { return follower.record.leaseUntil <= now }
+                holdApart(news, of: state, for: follower)
+                return true
+            }
         }
         for receiver in receivers {
-            // Newer than what waited for this.
-            if !receiver.held.isEmpty { receiver.held[state.topicNumber]?.message = nil }
+            if !receiver.held.isEmpty {
+                // Newer than what waited for this.
+                receiver.held[state.topicNumber]?.message = nil
+                receiver.held[state.topicNumber]?.hasLeft = news.isLeft
+            }
             receiver.delivered += 1
             if news.isLeft { leftRecently(news, state, receiver) }
         }
@@ -168,25 +177,42 @@ extension LiveSubscribers {
         turn.effects.output.append(news, .audience(audience, topicNumber: state.topicNumber))
     }
 
-    /// Whether a follower does not receive news with the others: its own interval is not over, or it has seen them.
+    /// Whether a follower does not receive news with the others: its own interval is not over, or it knows them.
     private func isApart(_ follower: LiveSubscription, _ news: LiveNews, of state: LiveState) -> Bool {
         guard let own = follower.held[state.topicNumber] else { return false }
-        return !own.isReady || !news.isLeft && own.seen == state.number
+        return !own.isReady || own.knows(news)
     }
 
     private func holdApart(_ news: LiveNews, of state: LiveState, for follower: LiveSubscription) {
-        if !news.isLeft, follower.held[state.topicNumber]?.seen == state.number { return }
-        follower.held[state.topicNumber]?.seen = nil
+        let isSeen = follower.held[state.topicNumber]?.isSeen == true
+        follower.held[state.topicNumber]?.isSeen = false
+        if isSeen, !news.isLeft { return }
         hold(news, state.topicNumber, of: follower, until: nil)
+    }
+
+    /// What a leader holds of a topic gives way to newer news: nobody has seen these.
+    ///
+    /// - Parameter isSaid: They are that it left, which was the last that the leader was sent.
+    func replaceHeld(_ number: UInt32, of leader: LiveSubscription, by news: LiveNews?, isSaid: Bool) {
+        for follower in leader.followers where follower.held[number] != nil {
+            follower.held[number]?.isSeen = false
+            // It may have seen what came back meanwhile.
+            if isSaid { hold(news, number, of: follower, until: nil) }
+        }
     }
 
     /// Whether a follower goes on to hold a topic though its own interval is over: it is sent what its leader sends next, so that they
     /// have one interval from then on, and has seen what its leader still holds.
     func waitsForLeader(_ update: LiveSubscription.HeldUpdate, _ number: UInt32, of subscription: LiveSubscription) -> Bool {
         guard let theirs = subscription.leader?.held[number] else { return false }
-        if theirs.message != nil { return update.message != nil || update.seen != nil }
+        if theirs.message != nil { return update.message != nil || update.isSeen || update.hasLeft != theirs.hasLeft }
         return update.message != nil && !update.isReady
     }
+}
+
+extension LiveSubscription.HeldUpdate {
+    /// Whether news that the leader held are none to a follower.
+    func knows(_ news: LiveNews) -> Bool { news.isLeft ? hasLeft : isSeen }
 }
 
 extension Audience {

@@ -67,6 +67,7 @@ extension LiveSubscribers {
             }
             // What came back and left again meanwhile was not seen.
             let isSaid = news?.isLeft == true && subscription.held[number]?.hasLeft == true
+            if !subscription.followers.isEmpty { replaceHeld(number, of: subscription, by: news, isSaid: isSaid) }
             subscription.held[number]?.message = isSaid ? nil : news
             return
         }
@@ -102,7 +103,8 @@ extension LiveSubscribers {
                 if waitsForLeader(update, first.topicNumber, of: subscription) {
                     hold(update.message, first.topicNumber, of: subscription, until: turn.now + subscription.longestHold)
                     subscription.held[first.topicNumber]?.isReady = true
-                    subscription.held[first.topicNumber]?.seen = update.seen
+                    subscription.held[first.topicNumber]?.isSeen = update.isSeen
+                    subscription.held[first.topicNumber]?.hasLeft = update.hasLeft
                     continue
                 }
                 guard let news = update.message, let state = subscription.dataset.liveTopics[first.topicNumber] else { continue }
@@ -123,7 +125,7 @@ extension LiveSubscribers {
                 guard let news = update.message, let state = subscription.dataset.liveTopics[number] else { continue }
                 let followers = subscription.followers.filter { follower in
                     guard let own = follower.held[number] else { return true }
-                    return own.message == nil && (news.isLeft || own.seen != state.number)
+                    return own.message == nil && !own.knows(news)
                 }
                 for receiver in [subscription] + followers { send(news, of: state, to: receiver, &turn) }
                 subscription.held[number]?.message = nil

@@ -60,12 +60,12 @@ final class LiveSubscription {
 
     struct HeldUpdate {
         var message: LiveNews?
-        /// The last that was sent said that it left.
+        /// The last that was sent said that it left, or nothing was sent of it.
         var hasLeft = false
         /// Its own interval is over, and it waits for the leader's.
         var isReady = false
-        /// The number of the state that was sent already, though the leader holds it.
-        var seen: Int64?
+        /// What the leader holds was sent to it already, or was never there for it.
+        var isSeen = false
     }
 
     struct HeldTopic {
