@@ -51,6 +51,28 @@ struct LiveSubscriptionFaultTests {
         #expect(Set(news(harness)) == (snapshot ? ["a 7 left", "b 0.5", "c 0.5 left"] : ["a 7 left", "c 0.5 left"]))
     }
 
+    @Test("After each connection a subscription without a snapshot was sent what is older than itself", arguments: [false, true])
+    func olderThanItself(hasArea: Bool) {
+        let harness = HubHarness()
+        func move(_ id: String, _ latitude: Double) {
+            harness.send("d/-/-/-/-/\(id)/position", #"{"latitude":\#(latitude),"longitude":0}"#)
+        }
+        for id in ["a", "b"] { harness.send("d/v/b/f/r/\(id)/temperature", #"{"temperature":1}"#) }
+        move("a", 0.5)
+        move("b", 8)
+        let area = hasArea ? #""within":{"bbox":[-1,0,1,1]},"# : ""
+        _ = harness.request("live/subscribe", #"{"criteria":"d/#",\#(area)"snapshot":false,"id":"l"}"#)
+        move("b", 0.6)
+        harness.published.removeAll()
+        harness.reconnect()
+        harness.settle()
+        // What came into the area with its item is newer.
+        #expect(Set(news(harness)) == (hasArea ? ["b 0.6", "b 1"] : ["b 0.6"]))
+        harness.published.removeAll()
+        move("a", 8)
+        #expect(news(harness) == (hasArea ? [] : ["a 8"]))
+    }
+
     @Test("After a restart nobody goes on reading who may not read any more")
     func restartOfOthers() {
         let harness = LiveSubscriptionTests.harness()

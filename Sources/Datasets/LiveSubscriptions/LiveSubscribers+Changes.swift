@@ -46,6 +46,7 @@ extension LiveSubscribers {
                 // Its snapshot comes to it.
                 if let snapshot = subscription.snapshot, snapshot.cursor <= topic, state.number <= snapshot.number { continue }
                 let wasInside = subscription.inside.contains(topic)
+                guard wasInside || isOwed(state, to: subscription) else { continue }
                 if let news = news(of: &subject, for: subscription), news.isLeft || !wasInside {
                     deliver(news, of: state, to: subscription, &turn)
                 }

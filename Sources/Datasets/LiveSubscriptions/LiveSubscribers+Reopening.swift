@@ -24,7 +24,7 @@ extension LiveSubscribers {
         leftAgain.removeAll()
     }
 
-    /// Reports a state again that may not have arrived: to all but those who get it with their snapshot.
+    /// Reports a state again that may not have arrived: to all but those who get it with their snapshot, or are not owed it.
     ///
     /// - Parameter number: What changed after the message with this number is reported again, too.
     func reportAgain(_ state: LiveState, changedAfter number: Int64, _ turn: inout Turn) {
@@ -38,12 +38,27 @@ extension LiveSubscribers {
                 // Shown, or reported as left, when the snapshot comes to it.
                 continue
             }
+            guard isOwed(state, to: subscription) || subscription.inside.contains(state.topicNumber) else { continue }
             if let news = news(of: &subject, for: subscription) {
                 deliver(news, of: state, to: subscription, &turn)
             }
         }
         state.lastPayload = nil
         reportCompanions(of: state, through: number, &turn)
+    }
+
+    /// Whether a subscription is sent a state: with a snapshot all that is there, else what changed since it began.
+    func isOwed(_ state: LiveState, to subscription: LiveSubscription) -> Bool {
+        if subscription.record.snapshot, state.payload != nil { return true }
+        return newest(of: state, for: subscription) > subscription.record.number
+    }
+
+    /// The number of the last change of a state, or of where its item is, which brings it into areas.
+    func newest(of state: LiveState, for subscription: LiveSubscription) -> Int64 {
+        guard subscription.area != nil, state.hasLocation, let position = state.dataset.positionState(of: state.itemID) else {
+            return state.number
+        }
+        return max(state.number, position.number)
     }
 
     /// Remembers what left, for as long as the message may be lost with a connection that is dead already.
