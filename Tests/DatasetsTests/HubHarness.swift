@@ -257,12 +257,14 @@ final class HubHarness {
     }
 
     /// The daemon ends, or is killed, and starts again on the same store and broker; `meanwhile` is before the broker is reached.
-    func restart(killed: Bool = false, meanwhile: () -> Void = {}) {
+    ///
+    /// - Parameter number: The broker is known to have live states up to here; nil: all of them, or none after a kill.
+    func restart(killed: Bool = false, holding number: Int64? = nil, meanwhile: () -> Void = {}) {
         if !killed {
             core.finish()
             settleLog()
         }
-        let mark = killed ? 0 : hub.liveNumber
+        let mark = number ?? (killed ? 0 : hub.liveNumber)
         lives += 1
         log.forgetUnwritten()
         let hub = Hub(configuration)

@@ -51,6 +51,32 @@ struct LiveSubscriptionFaultTests {
         #expect(Set(news(harness)) == (snapshot ? ["a 7 left", "b 0.5", "c 0.5 left"] : ["a 7 left", "c 0.5 left"]))
     }
 
+    @Test("After a kill nothing left an area without a snapshot that had entered in the last second")
+    func leftAfterKill() {
+        let harness = HubHarness()
+        func move(_ latitude: Double) {
+            harness.send("d/-/-/-/-/a/position", #"{"latitude":\#(latitude),"longitude":0}"#)
+        }
+        harness.send("d/v/b/f/r/a/temperature", #"{"temperature":1}"#)
+        move(8)
+        _ = harness.request(
+            "live/subscribe", #"{"criteria":"d/#","within":{"bbox":[-1,0,1,1]},"snapshot":false,"id":"l"}"#)
+        harness.advance(milliseconds: 2000)
+        harness.published.removeAll()
+        move(0.5)
+        #expect(news(harness) == ["a 0.5", "a 1"])
+        let (number, kept) = (harness.hub.liveNumber, harness.retained)
+        harness.restart(killed: true, holding: number) {
+            for (topic, payload) in kept.sorted(by: { $0.key < $1.key }) where topic.hasPrefix("live/") {
+                harness.adopt(topic, payload)
+            }
+        }
+        #expect(harness.hub.liveNumber == number)
+        harness.published.removeAll()
+        move(7)
+        #expect(news(harness) == ["a 7 left", "a 1 left"])
+    }
+
     @Test("After each connection a subscription without a snapshot was sent what is older than itself", arguments: [false, true])
     func olderThanItself(hasArea: Bool) {
         let harness = HubHarness()

@@ -7,6 +7,11 @@ extension LiveSubscribers {
     /// Everything up to a number is known to have arrived: a snapshot that may not have arrived whole begins anew, and what
     /// left since is reported again.
     func reopen(since number: Int64) {
+        if isResuming {
+            isResuming = false
+            // States that somebody kept over a kill came back since.
+            for subscription in handles.all where !subscription.record.snapshot { noteInside(of: subscription, through: number) }
+        }
         for subscription in handles.all where subscription.record.snapshot {
             if subscription.snapshot != nil || subscription.snapshotDoneAt >= number { beginSnapshot(of: subscription) }
         }

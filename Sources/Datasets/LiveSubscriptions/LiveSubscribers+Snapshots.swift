@@ -117,17 +117,22 @@ extension LiveSubscribers {
     /// After a restart: snapshots are sent anew, and what an area holds has been shown: all of it with a snapshot, else what was reported
     /// since the subscription.
     func resume() {
+        isResuming = true
         for subscription in handles.all {
             part(subscription)
-            if subscription.area != nil {
-                let since = subscription.record.snapshot ? .min : subscription.record.number
-                forEachTopic(of: subscription) { state in
-                    // Or its item came there since, and brought it.
-                    let moved = state.hasLocation ? state.dataset.positionState(of: state.itemID)?.number : nil
-                    if max(state.number, moved ?? .min) > since { subscription.inside.insert(state.topicNumber) }
-                }
-            }
+            noteInside(of: subscription)
             if subscription.record.snapshot { beginSnapshot(of: subscription) }
+        }
+    }
+
+    /// What passes the conditions of an area now, and was reported, is inside.
+    ///
+    /// - Parameter number: What changed after the message with this number is reported again.
+    func noteInside(of subscription: LiveSubscription, through number: Int64 = .max) {
+        guard subscription.area != nil else { return }
+        forEachTopic(of: subscription) { state in
+            guard isOwed(state, to: subscription), newest(of: state, for: subscription) <= number else { return }
+            subscription.inside.insert(state.topicNumber)
         }
     }
 }

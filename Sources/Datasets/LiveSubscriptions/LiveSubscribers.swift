@@ -35,6 +35,8 @@ final class LiveSubscribers {
     var backlog = 0
     /// Notifications can leave.
     var isOpen = false
+    /// After a restart, before a door that keeps live states opened.
+    var isResuming = false
 
     init(_ configuration: HubConfiguration, states: LiveStates, parser: JSONParser) {
         limits = configuration.limits
