@@ -116,6 +116,43 @@ struct SightingTests {
         #expect(harness.payloads("live/d/-/-/-/-/phone/proximity").count == 1)
     }
 
+    @Test("were left by a deleted device to whoever has its id next", arguments: [false, true])
+    func deletedObserver(restarts: Bool) {
+        send(Sample.sighting(1, #""distance":2"#))
+        #expect(beacons().count == 1)
+        _ = harness.request("device/delete", #"{"id":"phone"}"#)
+        if restarts { harness.restart(killed: true) }
+        #expect(harness.retained["live/d/-/-/-/-/phone/proximity"] == nil)
+        #expect(harness.result("live/snapshot", #"{"criteria":{}}"#)?["updates"] == [])
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#, client: "bob")
+        harness.advance(milliseconds: 2000)
+        #expect(beacons().isEmpty)
+    }
+
+    @Test("were lost where the deletion of their device was refused", arguments: ["delete", "forget"])
+    func refusedDeletion(verb: String) {
+        send(Sample.sighting(1, #""distance":2"#))
+        harness.isDiskFull = true
+        #expect(harness.refusal("device/\(verb)", #"{"id":"phone"}"#) == "internal")
+        harness.heal()
+        #expect(beacons().count == 1)
+        #expect(harness.hub.datasets["d"]?.beacons.table.count == 1)
+        harness.advance(milliseconds: 95_000, step: 1000)
+        #expect(beacons().isEmpty)
+    }
+
+    @Test("named a beacon's device that was deleted")
+    func deletedBeacon() {
+        _ = harness.request(
+            "device/create", #"{"deviceType":"IBeaconDevice","id":"b2","uuid":"\#(Sample.uuid)","major":7,"minor":2}"#)
+        send(Sample.sighting(2, #""distance":2"#))
+        #expect(beacons().first?["deviceId"]?.text == "b2")
+        _ = harness.request("device/delete", #"{"id":"b2"}"#)
+        harness.advance(milliseconds: 2000)
+        #expect(beacons().map { $0["minor"]?.number } == [2])
+        #expect(beacons().first?["deviceId"] == nil)
+    }
+
     @Test("one of them alone is a message too, and what else a message says is kept")
     func shapes() {
         harness.send("d/-/-/-/-/phone/proximity", Sample.sighting(1, #""distance":2,"originSourceId":"gw""#))

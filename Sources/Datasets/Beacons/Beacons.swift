@@ -108,6 +108,14 @@ final class Beacons {
         return isDue
     }
 
+    /// The live messages of those that see a beacon name the device no longer.
+    func noteObservers(of record: DeviceRecord) {
+        guard let number = record.beacon?.key.flatMap(knownNumber) else { return }
+        for fact in table.facts(ofBeacon: number) {
+            if let observer = observer(fact.observer) { note(observer) }
+        }
+    }
+
     // MARK: Beacons
 
     func number(of beacon: BeaconKey) -> UInt32 { numbers.number(of: beacon) }

@@ -98,6 +98,7 @@ extension LiveBook {
         for state in changed {
             publish(state, &turn)
             if state.payload != nil, !state.dataset.liveSubscriptions.isEmpty { subscribers.report(state, &turn) }
+            if state.tellsSightings, state.payload != nil { restoreSightings(of: state, at: turn.now) }
             guard state.isKnown else { continue }
             state.number = states.nextNumber()
             if state.payload == nil { state.dataset.clearedStates.append(state, again: true) }

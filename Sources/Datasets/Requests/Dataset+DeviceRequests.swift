@@ -106,14 +106,17 @@ extension Dataset {
         geofences.endVisits(of: device, &turn)
         turn.keep(.deleteDevice(dataset: id, id: device.record.id))
         occupancy?.leave(device.record.id)
-        if let state = device.positionTopic {
+        let traces = traces(of: device)
+        device.positionTopic = nil
+        for state in traces {
             let former = state.snapshot
-            device.positionTopic = nil
+            if state.tellsSightings { shared.live.forgetSightings(of: state, &turn) }
             shared.live.forgetState(state, asOf: call.now, receivedAt: call.now, &turn)
             turn.keep(state, after: former)
         }
         for subscription in geomatching.subscriptions(of: device) { shared.live.recentMoves.note(removed: subscription, of: id) }
         remove(device)
+        beacons.noteObservers(of: device.record)
         return deleted(device.record.id)
     }
 

@@ -33,7 +33,7 @@ extension Dataset {
     }
 
     /// Where it is, and what it sighted, over all topics: every other live state is of a place.
-    private func traces(of device: Device) -> [LiveState] {
+    func traces(of device: Device) -> [LiveState] {
         // Level by level, side by side in memory: a look at each state would keep others waiting.
         let ofItem = try? Criteria(dataset: id, location: device.record.id)
         let ofObservers = try? Criteria(dataset: id, domain: KnownDomain.proximity.rawValue)
