@@ -152,10 +152,10 @@ struct VisitTests {
                 reason: "deleted"),
             Ending(
                 testDescription: "the subscriber is forgotten", act: { _ = $0.request("device/forget", #"{"id":"phone"}"#) },
-                reason: "deleted"),
+                reason: "lost"),
             Ending(
                 testDescription: "the publisher is forgotten", act: { _ = $0.request("device/forget", #"{"id":"pin"}"#) },
-                reason: "deleted"),
+                reason: "lost"),
             Ending(
                 testDescription: "the time of both is over", act: { $0.advance(milliseconds: 3_600_000, step: 60_000) },
                 reason: "expired"),

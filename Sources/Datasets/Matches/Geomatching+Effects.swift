@@ -145,7 +145,7 @@ extension Geomatching {
     }
 
     /// Ends all visits and stays of a device, on both sides, before the engine does.
-    func endVisits(of device: Device, _ turn: inout Turn) {
+    func endVisits(of device: Device, as reason: VisitEnd.Reason = .deleted, _ turn: inout Turn) {
         var pairs: [(subscription: Subscription, publication: Publication)] = []
         for subscription in subscriptions(of: device) {
             pairs += subscription.visits.keys.compactMap { publication(PublicationRef(index: $0)) }.map { (subscription, $0) }
@@ -162,7 +162,7 @@ extension Geomatching {
             let there = engine.position(of: engine.device(of: subscription.reference))
             end(
                 VisitEnd(
-                    publication: publication.reference, subscription: subscription.reference, reason: .deleted,
+                    publication: publication.reference, subscription: subscription.reference, reason: reason,
                     distance: distance(here, there), publicationPosition: here, subscriptionPosition: there, at: turn.now),
                 &turn)
         }

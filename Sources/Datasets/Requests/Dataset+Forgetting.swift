@@ -8,11 +8,11 @@ import Records
 extension Dataset {
     /// Erases where a device is and what it met; the device stays, with its publications and subscriptions.
     ///
-    /// Its visits end as `deleted` first. What was matched and not yet delivered is still owed, and no longer to be seen; what others'
+    /// Its visits end as `lost` first, as where its position is cleared. What was matched and not yet delivered is still owed, and no longer to be seen; what others'
     /// subscriptions received stays with them.
     func forgetDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try call.device(named: "id", ownerless: "only administrators have a device without an owner forgotten")
-        geomatching.endVisits(of: device, &turn)
+        geomatching.endVisits(of: device, as: .lost, &turn)
         turn.keep(.forgetDevice(dataset: id, id: device.record.id))
         device.matches.removeAll()
         let traces = traces(of: device)
