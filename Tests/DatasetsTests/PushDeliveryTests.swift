@@ -477,6 +477,18 @@ struct PushDeliveryTests {
         #expect(state(harness) == nil)
     }
 
+    @Test("A test that was answered is not sent again when its requestId comes again after a restart")
+    func testedOverRestart() throws {
+        let harness = HubHarness.pushing()
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone","deviceToken":"fcm://abc"}"#)
+        #expect(test(harness, requestId: "one") == nil)
+        harness.answer(try #require(harness.pushes.first))
+        #expect(line(harness) != nil && harness.pushes.isEmpty)
+        harness.restart(killed: true)
+        #expect(test(harness, requestId: "one")?["result"]?["tests"]?.elements.first?["outcome"]?.text == "accepted")
+        #expect(harness.pushes.isEmpty)
+    }
+
     @Test("A test without a token, or without a service for it, says so; one whose service hangs is answered in time")
     func untested() {
         let harness = HubHarness.pushing()

@@ -99,6 +99,26 @@ struct RequestIdTests {
         #expect(harness.hub.waitingForAnswer.isEmpty)
     }
 
+    @Test("of following and of its end has no second effect after a restart")
+    func followedOverRestart() {
+        let harness = HubHarness()
+        harness.acknowledges = true
+        harness.makePair()
+        let follow = #"{"requestId":"f","since":0}"#
+        let unfollow = #"{"requestId":"u"}"#
+        let first = reply(harness, "changes/follow", follow)
+        harness.advance(milliseconds: 1500)
+        harness.restart(killed: true)
+        #expect(reply(harness, "changes/follow", follow) == first)
+        #expect(harness.payloads("geomatch/d/alice/changes").isEmpty)
+        let ended = reply(harness, "changes/unfollow", unfollow)
+        #expect(harness.hub.followers.isEmpty)
+        harness.restart(killed: true)
+        _ = harness.request("changes/follow")
+        #expect(reply(harness, "changes/unfollow", unfollow) == ended)
+        #expect(!harness.hub.followers.isEmpty)
+    }
+
     @Test("is distinguished by its bytes")
     func bytes() {
         let harness = HubHarness()

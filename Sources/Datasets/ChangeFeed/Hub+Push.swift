@@ -8,7 +8,7 @@ extension Hub {
     func resumePush(_ context: ReplyContext, _ finding: StoreAnswer, _ turn: inout Turn) {
         guard let dataset = datasets[context.dataset], case .push(var awaited)? = dataset.suspension else {
             // The creation of its dataset was refused meanwhile.
-            return finish(context, unwritable(context, &turn), nil, repeated: removeWaiting(for: context), &turn)
+            return finish(context, unwritable(context, &turn), repeated: removeWaiting(for: context), &turn)
         }
         if case .documents = finding, awaited.isOutdated {
             awaited.isOutdated = false

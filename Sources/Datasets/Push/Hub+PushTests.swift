@@ -35,6 +35,6 @@ extension Hub {
 
     private func finish(_ test: PendingPushTests.Test, _ turn: inout Turn) {
         let context = test.context
-        finish(context, context.encode(result: test.encoded()), nil, repeated: removeWaiting(for: context), &turn)
+        finish(context, context.encode(result: test.encoded()), repeated: removeWaiting(for: context), &turn)
     }
 }

@@ -21,9 +21,9 @@ extension Hub {
             if finding.isFailure { throw unreadable(context, &turn) }
             guard let dataset = datasets[context.dataset] else { throw .unknownDataset(context.dataset) }
             let result = try dataset.result(of: query, finding, for: client(of: context), &turn)
-            finish(context, context.encode(result: result), nil, repeated: repeated, &turn)
+            finish(context, context.encode(result: result), repeated: repeated, &turn)
         } catch {
-            finish(context, error, nil, repeated: repeated, &turn)
+            finish(context, error, repeated: repeated, &turn)
         }
     }
 
@@ -58,9 +58,9 @@ extension Hub {
 
     /// Remembers the first reply to a `requestId` and sends it.
     func finish(
-        _ context: ReplyContext, _ body: [UInt8], _ row: RequestRow?, isError: Bool = false, repeated: [ReplyContext] = [],
-        _ turn: inout Turn
+        _ context: ReplyContext, _ body: [UInt8], isError: Bool = false, repeated: [ReplyContext] = [], _ turn: inout Turn
     ) {
+        let row = RequestTable.byName[context.request]
         if !isError { count(context, nil) }
         if let requestId = context.requestId, context.key != nil, row?.isForSocket != true,
             let dataset = datasets[context.dataset]
@@ -99,12 +99,10 @@ extension Hub {
     }
 
     /// An error is a first reply like any other, but for `internal`: trying again is the remedy for that.
-    func finish(
-        _ context: ReplyContext, _ error: WireError, _ row: RequestRow?, repeated: [ReplyContext] = [], _ turn: inout Turn
-    ) {
+    func finish(_ context: ReplyContext, _ error: WireError, repeated: [ReplyContext] = [], _ turn: inout Turn) {
         count(context, error.code)
         guard error.code == .internal else {
-            finish(context, context.encode(error), row, isError: true, repeated: repeated, &turn)
+            finish(context, context.encode(error), isError: true, repeated: repeated, &turn)
             return
         }
         for context in [context] + repeated { reply(context.encode(error), to: context, &turn) }

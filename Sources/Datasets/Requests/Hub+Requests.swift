@@ -108,10 +108,10 @@ extension Hub {
                         accessVersion: configuration.accessVersion()))
                 if let key = context.key { waitingForAnswer[key] = [] }
             case .test(let device, let targets): test(targets, of: device.record, for: context, &turn)
-            case .result(let result): finish(context, context.encode(result: result), row, &turn)
+            case .result(let result): finish(context, context.encode(result: result), &turn)
             }
         } catch {
-            finish(context, error, row, &turn)
+            finish(context, error, &turn)
         }
     }
 

@@ -83,9 +83,9 @@ extension Hub {
                 // Before those that have not begun.
                 return searches.insert(pending, at: min(searches.count, Self.searchesUnderWay - 1))
             }
-            finish(context, context.encode(result: result), nil, repeated: removeWaiting(for: context), &turn)
+            finish(context, context.encode(result: result), repeated: removeWaiting(for: context), &turn)
         } catch {
-            finish(context, error, nil, repeated: removeWaiting(for: context), &turn)
+            finish(context, error, repeated: removeWaiting(for: context), &turn)
         }
     }
 }
