@@ -93,6 +93,7 @@ let package = Package(
                 "Selectors", "Wire",
                 .product(name: "BitCollections", package: "swift-collections"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
 

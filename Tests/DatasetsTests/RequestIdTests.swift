@@ -127,6 +127,38 @@ struct RequestIdTests {
         #expect(harness.hub.datasets["d"]?.devices.count == 2)
     }
 
+    @Test("of a change is not forgotten for what another client reads")
+    func othersReads() {
+        let harness = HubHarness { $0.limits.rememberedReplyBytes = 20_000 }
+        let first = reply(harness, "device/create", create)
+        for number in 0..<200 { _ = reply(harness, "device/list", #"{"requestId":"\#(number)"}"#, client: "bob") }
+        #expect(reply(harness, "device/create", create) == first)
+        #expect(harness.hub.datasets["d"]?.devices.count == 1)
+    }
+
+    @Test("makes room among the reads first, then of the client whose changes take up most, the oldest first")
+    func room() {
+        var limits = HubLimits()
+        limits.rememberedReplyBytes = 10_000
+        var memory = ReplyMemory()
+        let page = [UInt8](repeating: 1, count: 700)
+        memory.remember([1], to: "once", of: "alice", at: 0, limits: limits)
+        for number in 0..<3000 {
+            memory.remember(page, to: "read \(number)", of: "bob", at: 1, isOfReading: true, limits: limits)
+        }
+        #expect(memory.reply(to: "once", of: "alice", at: 2) == [1])
+        #expect(memory.reply(to: "read 2999", of: "bob", at: 2) == page && memory.reply(to: "read 0", of: "bob", at: 2) == nil)
+        for number in 0..<3000 { memory.remember(page, to: "\(number)", of: "bob", at: 2, limits: limits) }
+        #expect(memory.reply(to: "once", of: "alice", at: 2) == [1])
+        #expect(memory.reply(to: "2999", of: "bob", at: 2) == page && memory.reply(to: "0", of: "bob", at: 2) == nil)
+        #expect(memory.reply(to: "read 2999", of: "bob", at: 2) == nil && memory.count < 12)
+        for number in 1000..<4000 { memory.remember([1], to: "x", of: "client\(number)", at: 3, limits: limits) }
+        #expect(memory.reply(to: "x", of: "client3999", at: 3) == [1] && memory.reply(to: "x", of: "client1000", at: 3) == nil)
+        #expect(memory.count > 30 && memory.footprint < 9 * memory.count + 1100)
+        memory.expire(at: 3 + ReplyMemory.lifetimeMilliseconds)
+        #expect(memory.isEmpty && memory.footprint == 0)
+    }
+
     @Test("of the newest so many of each client is remembered, within so many bytes, and nothing else stays")
     func bounds() {
         var limits = HubLimits()
@@ -137,7 +169,7 @@ struct RequestIdTests {
             memory.remember([2], to: "same", of: "b", at: Int64(number), limits: limits)
             memory.remember([3], to: "x", of: String(number % 700), at: Int64(number), limits: limits)
         }
-        #expect(memory.footprint < 6 * 712 + 1024)
+        #expect(memory.footprint < 9 * 712 + 1024)
         #expect((4990..<5000).allSatisfy { memory.reply(to: String($0), of: "a", at: 5000) == [1] })
         #expect(memory.reply(to: "4989", of: "a", at: 5000) == nil)
         #expect(memory.reply(to: "same", of: "b", at: 5000) == [2])

@@ -67,7 +67,7 @@ extension Hub {
         {
             dataset.replies.remember(
                 body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.endsDataset == true && !isError,
-                isOfReading: RequestTable.byName[context.request]?.changes == false, limits: configuration.limits)
+                isOfReading: row?.changes != true, limits: configuration.limits)
             if let row, row.changes, body.count <= ReplyMemory.durableBytesMax, storeIsWritable,
                 let kept = row.showsSecret && !isError ? Self.withoutKey(body) : body
             {
