@@ -41,8 +41,12 @@ extension HTTPResponder {
 extension RequestHead {
     /// A proxy that compresses makes a tag a weak one. Source: RFC 9110, sections 8.8.3.2 and 13.1.2.
     fileprivate func knows(_ tag: String) -> Bool {
+        let matching = ["*", tag, "W/" + tag]
         let tags = fields[.ifNoneMatch]?.split(separator: ",") ?? []
-        return tags.map { $0.filter { $0 != " " && $0 != "\t" } }.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
+        return tags.contains { part in
+            let read: String = part.filter { character in !character.isWhitespace }
+            return matching.contains(read)
+        }
     }
 
     fileprivate var acceptsGzip: Bool {
