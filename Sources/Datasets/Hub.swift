@@ -1,4 +1,5 @@
 import DequeModule
+import OpeningHours
 import Records
 import Wire
 
@@ -94,6 +95,14 @@ public final class Hub {
 
     /// The datasets that exist, in order.
     public var datasetNames: [String] { datasets.keys.sorted() }
+
+    /// Datasets whose stored time zone is no name of the IANA database, which `dataset/update` took once: they count as UTC.
+    public var unknownTimeZones: [(dataset: String, timeZone: String)] {
+        datasetNames.compactMap { name in
+            guard let zone = datasets[name]?.record.timeZone, Zone.named(zone) == nil else { return nil }
+            return (name, zone)
+        }
+    }
 
     /// Handles a live update. Batches end with ``endBatch(_:)``.
     public func receive(_ update: IncomingUpdate, _ turn: inout Turn) {

@@ -24,8 +24,6 @@ public struct HubConfiguration: Sendable {
     public var webhooksAllowPrivate = false
     /// The push services that are set up.
     public var push = PushOffer()
-    /// Whether there is a time zone of this IANA name.
-    public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
     /// Makes the keys that requests ask for; nil: none are made.
     public var signKey: (@Sendable (KeyClaims) -> SignedKey)?
     /// Names this daemon's store.

@@ -161,7 +161,7 @@ struct StrictPolicyTests {
 
     @Test("All of a dataset can be updated and taken back; a stale revision and wrong values are refused")
     func update() {
-        let harness = HubHarness { $0.isTimeZone = { $0 == "UTC" || $0 == "Europe/Monaco" } }
+        let harness = HubHarness()
         let all =
             #""name":"n","policy":"strict","domains":["co2"],"autoCreateDevices":false,"derivedOccupancy":true,"timeZone":"Europe/Monaco""#
         let created = harness.result("dataset/create", "{\(all)}", client: "admin")
@@ -175,12 +175,25 @@ struct StrictPolicyTests {
         #expect(harness.refusal("dataset/update", #"{"revision":"\#(stale)"}"#, client: "admin") == "conflict revision")
         for (parameters, field) in [
             (#"{"policy":"closed"}"#, "policy"), (#"{"timeZone":"Europe/Nowhere"}"#, "timeZone"),
-            (#"{"timeZone":"a b"}"#, "timeZone"),
+            (#"{"timeZone":"a b"}"#, "timeZone"), (#"{"timeZone":"GMT+5"}"#, "timeZone"), (#"{"timeZone":"UTC+3"}"#, "timeZone"),
+            (#"{"timeZone":"GMT-0330"}"#, "timeZone"),
             (#"{"domains":["-"]}"#, "domains"), (#"{"domains":"co2"}"#, "domains"),
             (#"{"derivedOccupancy":1}"#, "derivedOccupancy"),
         ] {
             #expect(harness.refusal("dataset/update", parameters, client: "admin") == "invalid \(field)")
         }
         #expect(harness.refusal("dataset/update", #"{"policy":"strict"}"#) == "unauthorized")
+    }
+
+    @Test("A stored time zone that is no IANA name is known to the daemon's start, until another one is given")
+    func storedTimeZone() {
+        let harness = HubHarness()
+        _ = harness.request("dataset/create", client: "admin")
+        #expect(harness.hub.unknownTimeZones.isEmpty)
+        harness.hub.datasets["d"]?.record.timeZone = "GMT+5"
+        #expect(harness.hub.unknownTimeZones.map(\.dataset) == ["d"] && harness.hub.unknownTimeZones.map(\.timeZone) == ["GMT+5"])
+        #expect(harness.refusal("dataset/update", #"{"name":"n"}"#, client: "admin") == nil)
+        #expect(harness.refusal("dataset/update", #"{"timeZone":"Etc/GMT-5"}"#, client: "admin") == nil)
+        #expect(harness.hub.unknownTimeZones.isEmpty)
     }
 }

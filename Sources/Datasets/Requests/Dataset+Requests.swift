@@ -1,4 +1,5 @@
 import LiveTopics
+import OpeningHours
 import Wire
 import Records
 
@@ -159,7 +160,7 @@ extension DatasetRecord {
         }
         if parameters.has("timeZone") {
             let zone = try parameters.timeZone("timeZone") ?? "UTC"
-            guard configuration.isTimeZone(zone) else {
+            guard Zone.named(zone) != nil else {
                 throw parameters.error("timeZone", "must be the name of an IANA time zone", not: .string(zone))
             }
             timeZone = zone

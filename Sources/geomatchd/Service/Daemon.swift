@@ -435,7 +435,6 @@ struct Daemon {
         configuration.accessVersion = { access.version }
         configuration.limits = settings.limits
         configuration.reservedDatasets = settings.reservedDatasets
-        configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
         configuration.push = push
         configuration.instance = identity
@@ -458,6 +457,11 @@ struct Daemon {
             hub.endRestoration(liveNumber: try store.highestLiveNumber, matchNumber: try store.highestMatchNumber)
         } catch {
             throw .internal("the store cannot be read: \(error)")
+        }
+        for (dataset, timeZone) in hub.unknownTimeZones {
+            log.warning(
+                "the time zone of a dataset is no name of the IANA database and counts as UTC: give another one with dataset/update",
+                metadata: ["dataset": "\(dataset)", "timeZone": "\(timeZone)"])
         }
         try checkAdapters(beside: hub.datasetNames)
         return (hub, filters)
