@@ -44,6 +44,24 @@ struct ConfigurationFileTests {
         for text in ["live: 1", "limits: [a]", "tls: a.pem"] { #expect(refusal(file: text) != nil, "\(text)") }
     }
 
+    @Test(
+        "A value where a table belongs is refused with what was read and the keys of the table",
+        arguments: [
+            ("live: 5", "live", "`5` was read, allowed is a table with qos, input-qos, shared-memory, readers"),
+            ("live: [a]", "live", "a list was read, allowed is a table with qos, "),
+            ("limits: 5", "limits", "`5` was read, allowed is a table with "),
+            ("topics: off", "topics", "`off` was read, allowed is a table with prefix"),
+            ("tls: a.pem", "tls", "`a.pem` was read, allowed is a table with ca-file, certificate-file, key-file"),
+            ("page: {tiles: x}", "page.tiles", "`x` was read, allowed is a table with url, attribution"),
+            ("adapters: 5", "adapters", "`5` was read, allowed is a list of entries with "),
+            ("access: {users: a}", "access", "a table was read, allowed is a list of entries with "),
+            ("keys: hunter2", "keys", "allowed is a list of entries with key, dataset and client"),
+        ])
+    func noTables(_ text: String, _ key: String, _ problem: String) throws {
+        let error = try #require(refusal(file: text), "\(text)")
+        #expect(error.key == key && error.problem.hasPrefix(problem), "\(error)")
+    }
+
     @Test("Keys below a key that has a value of its own are refused with what is allowed")
     func keysBelow() throws {
         for (text, key, takes) in [

@@ -59,7 +59,9 @@ struct ConfigurationFile {
             }
             // A section whose keys are all comments.
             if value.null != nil, Self.isSection(key) { continue }
-            guard SettingsKey.all.contains(where: { $0.name == key }) else { throw unknown(key) }
+            guard SettingsKey.all.contains(where: { $0.name == key }) else {
+                throw Self.isSection(key) ? notTable(value, key) : unknown(key)
+            }
             guard values[key] == nil else {
                 throw SettingsError(key: key, source: .file(path), problem: "is given twice", isAlone: true)
             }
@@ -84,10 +86,10 @@ struct ConfigurationFile {
         _ list: Node, of name: String, takesLists: Bool = false
     ) throws(SettingsError) -> [[(key: String, value: String)]] {
         if list.null != nil { return [] }
-        guard let sequence = list.sequence else { throw notEntries(name, of: name) }
+        guard let sequence = list.sequence else { throw notEntries(list, name, of: name) }
         var entries: [[(key: String, value: String)]] = []
         for (index, node) in sequence.enumerated() {
-            guard let mapping = node.mapping else { throw notEntries("\(name)[\(index)]", of: name) }
+            guard let mapping = node.mapping else { throw notEntries(node, "\(name)[\(index)]", of: name) }
             var entry: [(key: String, value: String)] = []
             for (keyNode, value) in mapping {
                 let key = keyNode.string ?? ""
@@ -108,9 +110,23 @@ struct ConfigurationFile {
         return entries
     }
 
-    private func notEntries(_ key: String, of name: String) -> SettingsError {
+    private func notEntries(_ node: Node, _ key: String, of name: String) -> SettingsError {
         let takes = SettingsKey.all.first { $0.name == name }?.takes ?? ""
-        return SettingsError(key: key, source: .file(path), problem: "allowed is \(takes)", isAlone: true)
+        // A key is a secret, and in no message.
+        let read = name == Self.keysKey ? "" : "\(Self.shown(node)) was read, "
+        return SettingsError(key: key, source: .file(path), problem: "\(read)allowed is \(takes)", isAlone: true)
+    }
+
+    private func notTable(_ node: Node, _ key: String) -> SettingsError {
+        let keys = SettingsKey.all.map(\.name).filter { $0.hasPrefix(key + ".") }.map { $0.dropFirst(key.count + 1) }
+        return SettingsError(
+            key: key, source: .file(path),
+            problem: "\(Self.shown(node)) was read, allowed is a table with \(keys.joined(separator: ", "))", isAlone: true)
+    }
+
+    private static func shown(_ node: Node) -> String {
+        if let scalar = node.scalar { return "`\(scalar.string.prefix(80))`" }
+        return node.sequence == nil ? "a table" : "a list"
     }
 
     private static func text(ofFile path: String) throws(SettingsError) -> String {
