@@ -57,6 +57,9 @@ extension PlaceBook {
                     longitude: try parameters.number("longitude", in: -180...180, unit: "degrees"),
                     horizontalAccuracy: try parameters.optionalNumber("horizontalAccuracy", in: 0..., unit: "metres")))
         }
+        for field in ["latitude", "longitude", "horizontalAccuracy"] where parameters.value(field) != nil {
+            throw WireError(.invalid, "`\(field)` is of a position, not of a device: leave it or `deviceId` out", field: field)
+        }
         let device = try call.device()
         guard call.mayLocate(device) else {
             throw WireError(.forbidden, "where `\(device.record.id)` is, is not for `\(call.client.name)`", field: "deviceId")

@@ -216,6 +216,8 @@ struct PlaceTests {
             ("place/get", "{}", "invalid id"), ("place/list", #"{"within":{}}"#, "invalid within"),
             ("place/list", #"{"limit":0}"#, "invalid limit"), ("place/candidates", "{}", "invalid latitude"),
             ("place/candidates", #"{"deviceId":"nobody"}"#, "notFound deviceId"),
+            ("place/candidates", #"{"deviceId":"phone","latitude":43.73,"longitude":7.42}"#, "invalid latitude"),
+            ("place/candidates", #"{"deviceId":"phone","horizontalAccuracy":5}"#, "invalid horizontalAccuracy"),
             ("place/verify", #"{"deviceId":"phone","placeId":"nowhere"}"#, "notFound placeId"),
             ("category/import", "{}", "invalid categories"),
             (
