@@ -222,6 +222,10 @@ struct PropertyCodingTests {
     func wrongProperties() throws {
         func entries(_ count: Int) -> JSONValue { .object(JSONObject((0..<count).map { ("k\($0)", JSONValue.integer(1)) })) }
         #expect(try PropertiesCoding.decode(entries(64)).entries.count == 64)
+        // A null is left out, and none of them.
+        var withNull = try #require(entries(64).asObject)
+        withNull["none"] = .null
+        #expect(try PropertiesCoding.decode(.object(withNull)).entries.count == 64)
         for wrong in [[1], "x", 7, ["a": [:]], ["a": [[1]]], ["a": [nil]], entries(65)] as [JSONValue] {
             #expect {
                 try PropertiesCoding.decode(wrong)

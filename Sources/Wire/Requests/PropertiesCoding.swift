@@ -13,13 +13,13 @@ public enum PropertiesCoding {
     public static func decode(_ value: JSONValue?) throws(WireError) -> Properties {
         guard let value, value != .null else { return .none }
         guard case .object(let object) = value else { throw error("must be an object, not \(value.shown)") }
-        guard object.count <= entriesMax else { throw error("must have at most \(entriesMax) entries, not \(object.count)") }
         var pairs: [(name: String, value: PropertyValue)] = []
         pairs.reserveCapacity(object.count)
         // `null` says nothing, as in a live update.
         for member in object.members where member.value != .null {
             pairs.append((member.key, try property(member.value, of: member.key)))
         }
+        guard pairs.count <= entriesMax else { throw error("must have at most \(entriesMax) entries, not \(pairs.count)") }
         return Properties(pairs)
     }
 
