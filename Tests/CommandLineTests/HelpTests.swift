@@ -90,6 +90,7 @@ struct HelpTests {
         #expect(said.code == 0 && said.error == "")
         #expect(said.out.hasPrefix("geomatch device create key=value ...\n\nCreate a device.\n"))
         #expect(said.out.contains("  deviceType     required: MobileDevice, PinDevice or IBeaconDevice\n"))
+        #expect(said.out.contains("\n  --json  Print the result as one line of JSON.\n"))
         #expect(
             said.out.hasSuffix(
                 "Example:\n  geomatch device create deviceType=PinDevice id=cafe location.latitude=43.73 location.longitude=7.42\n"

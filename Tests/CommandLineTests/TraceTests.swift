@@ -42,7 +42,7 @@ struct TraceTests {
             trace.refusals == [
                 Trace.Refusal(
                     line: 8,
-                    reason: "`time` must be milliseconds since 1970 UTC or RFC 3339 text with a zone, not \"yesterday\""),
+                    reason: "`timestamp` must be milliseconds since 1970 UTC or RFC 3339 text with a zone, not \"yesterday\""),
                 Trace.Refusal(line: 9, reason: "`latitude` must be a latitude from -90 to 90, not \"91\""),
                 Trace.Refusal(line: 10, reason: "`longitude` is required"),
                 Trace.Refusal(line: 11, reason: "the device is missing"),
@@ -50,6 +50,14 @@ struct TraceTests {
                 Trace.Refusal(line: 13, reason: "a quoted field is not closed, or the line is not UTF-8"),
                 Trace.Refusal(line: 14, reason: "the timestamp is missing"),
             ])
+    }
+
+    @Test("A time that cannot be read is called as its file calls it")
+    func timeNames() throws {
+        let csv = try CSVTrace.read("device,ts,lat,lon\na,yesterday,1,2\n".utf8)
+        #expect(csv.refusals.first?.reason.hasPrefix("`ts` must") == true)
+        let gpx = #"<gpx><trk><trkseg><trkpt lat="1" lon="2"><time>yesterday</time></trkpt></trkseg></trk></gpx>"#
+        #expect(GPXTrace.read(Array(gpx.utf8), device: "x").refusals.first?.reason.hasPrefix("`time` must") == true)
     }
 
     @Test(

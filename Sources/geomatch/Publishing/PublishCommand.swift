@@ -117,7 +117,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     /// What was hardly meant so in a topic that geomatchd takes.
     static func hint(of topic: String, _ payload: [UInt8]) -> String? {
-        guard let domain = try? LiveTopic(encoded: topic).domain else { return adapterHint(of: topic) }
+        guard let domain = try? LiveTopic(encoded: topic).domain else { return adapterHint(of: topic) ?? levelsHint(of: topic) }
         if let near = KnownDomain.domain(meantBy: domain) {
             return "`\(domain)` is a domain of its own; did you mean `\(near)`?"
         }
@@ -129,6 +129,14 @@ struct PublishCommand: AsyncParsableCommand {
 
     /// Milliseconds since 1970 until 1973, and seconds until the year 5138.
     private static let secondsMax: Int64 = 100_000_000_000
+
+    /// A request has other levels.
+    private static func levelsHint(of topic: String) -> String? {
+        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        guard levels.count != 7, levels.first != "geomatch" else { return nil }
+        return
+            "a live topic has seven levels, dataset/venue/building/floor/room/location/domain, not \(levels.count): geomatchd reads this one only where an adapter has such a filter in its configuration"
+    }
 
     private static func adapterHint(of topic: String) -> String? {
         let formats = AdapterFormat.all.map { $0.format }

@@ -33,7 +33,10 @@ enum CSVTrace {
                 continue
             }
             var row = TraceRow()
-            for (field, column) in layout { row[keyPath: field] = fields[column] }
+            for (field, column) in layout {
+                row[keyPath: field] = fields[column]
+                if field == \TraceRow.timestamp { row.timestampName = names[column] }
+            }
             trace.add(row, line: line.number, using: reader)
         }
         return trace

@@ -41,7 +41,7 @@ enum GPXTrace {
             text = ""
             if element == "trk" { isTrack = true }
             if element == "trkpt", isTrack {
-                point = (line, TraceRow(latitude: attributes["lat"], longitude: attributes["lon"]))
+                point = (line, TraceRow(timestampName: "time", latitude: attributes["lat"], longitude: attributes["lon"]))
             }
         }
 

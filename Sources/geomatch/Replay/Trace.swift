@@ -62,6 +62,8 @@ struct Trace: Equatable {
 struct TraceRow {
     var device: String?
     var timestamp: String?
+    /// What the file calls the timestamp.
+    var timestampName = "timestamp"
     var latitude: String?
     var longitude: String?
     var altitude: String?

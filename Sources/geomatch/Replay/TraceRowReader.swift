@@ -4,6 +4,7 @@ import Wire
 /// Reads the fields of a point by the daemon's own rules: what it would refuse is refused here.
 struct TraceRowReader {
     private let decoder = LiveUpdateDecoder()
+    private static let time = "time"
 
     /// - Returns: The point; its device is left to the caller.
     func point(of row: TraceRow) throws(TraceRowError) -> Trace.Point {
@@ -15,13 +16,14 @@ struct TraceRowReader {
         members["longitude"] = text(row.longitude)
         members["altitude"] = text(row.altitude)
         members["accuracy"] = text(row.accuracy)
-        members["time"] = text(row.timestamp.map(Self.zoned))
+        // Of the names of a time the one that takes seconds, too.
+        members[Self.time] = text(row.timestamp.map(Self.zoned))
         var properties: [UInt8] = []
         let update: LiveUpdate
         do throws(WireError) {
             update = try decoder.decode(JSONValue.object(members).serialised(), domain: "position", properties: &properties)
         } catch {
-            throw TraceRowError(reason: error.message)
+            throw TraceRowError(reason: error.message.replacing("`\(Self.time)`", with: "`\(row.timestampName)`"))
         }
         guard let timestamp = update.timestamp else { throw TraceRowError(reason: "the timestamp is missing") }
         guard let position = update.position else { throw TraceRowError(reason: "there is no position") }

@@ -66,6 +66,7 @@ enum RequestHelp {
                 }
             if !inner.isEmpty { text += "\n" + row("", width, "members: " + inner.map(\.name).joined(separator: ", ")) }
         }
+        text += "\n\n" + row("--json", 6, "Print the result as one line of JSON.")
         return text + "\n\nExample:\n  geomatch \(request.example)"
     }
 
