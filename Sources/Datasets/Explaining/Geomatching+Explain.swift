@@ -41,7 +41,7 @@ extension Geomatching {
         return pair.explain().encoded()
     }
 
-    private static let remembered = ", nor is one remembered that ended within the last 24 hours"
+    private static let remembered = ", nor is one remembered that ended within the last 24 hours (none is known after a restart)"
 
     private func publication(_ id: String, of call: Call) -> (record: PublicationRecord, life: ExplainedPair.Life)? {
         if let living = publications[id] {
