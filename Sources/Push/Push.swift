@@ -32,7 +32,9 @@ public final class Push: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let endpoints = Endpoints(policy: policy, limits: limits, tls: configuration.tls, resolver: resolver, on: group)
         let client = ServiceClient(limits, tls: configuration.tls, on: group)
-        let apns = configuration.apns.map { APNs($0, client, clock: clock) }
+        let apns = configuration.apns.map {
+            APNs($0, HTTP2Client($0.address, limits, tls: configuration.tls, on: group.any()), clock: clock)
+        }
         let fcm = configuration.fcm.map { FCM($0, client, clock: clock) }
         let web = configuration.web.map { WebPush($0, endpoints, clock: clock) }
         self.endpoints = endpoints

@@ -8,7 +8,9 @@ import Wire
 /// What an operator has set up, with its keys read.
 public struct PushConfiguration: Sendable {
     public struct APNs: Sendable {
-        var url: String
+        var address: WebhookURL
+        /// Before Apple's own.
+        var path: String
         var teamID: String
         var keyID: String
         var topic: String
@@ -27,7 +29,11 @@ public struct PushConfiguration: Sendable {
             }
             self.key = key
             (self.teamID, self.keyID, self.topic) = (teamID, keyID, topic)
-            self.url = trimmed(url ?? (isSandbox ? "https://api.sandbox.push.apple.com" : "https://api.push.apple.com"))
+            let url = url ?? (isSandbox ? "https://api.sandbox.push.apple.com" : "https://api.push.apple.com")
+            guard let address = try? WebhookURL(url), address.scheme == .https else {
+                throw PushConfigurationError("push.apns.url", "\(url) is not https://HOST[:PORT]")
+            }
+            (self.address, path) = (address, trimmed(address.target))
         }
     }
 

@@ -295,7 +295,8 @@ struct ServiceTests {
 
         /// - Parameter expiry: When the certificate ends; nil: in days.
         init(
-            _ folder: Folder, trusted: Bool = true, until expiry: Date? = nil, _ adjust: (inout Push.Limits) -> Void = { _ in }
+            _ folder: Folder, trusted: Bool = true, until expiry: Date? = nil, kind: String = "",
+            _ adjust: (inout Push.Limits) -> Void = { _ in }
         ) async throws {
             let (certificate, key) = (try folder.file("c.pem"), try folder.file("k.pem"))
             if let expiry {
@@ -313,7 +314,7 @@ struct ServiceTests {
             companion = try Companion([
                 "node", script, certificate, key, try folder.file("provider.pem", provider.publicKey.pemRepresentation),
                 "TEAM123456",
-                "KEY1234567", "org.example.app",
+                "KEY1234567", "org.example.app", kind,
             ])
             let port = try #require(await companion.line(0)["port"] as? Int)
             var configuration = try PushConfiguration(caFile: trusted ? certificate : nil)
@@ -426,6 +427,40 @@ struct ServiceTests {
         let cut = await apple.pusher.outcomes(["cut", "cut"].map { .apns(token: $0) })
         for outcome in cut { #expect("\(String(describing: outcome))".contains("failed")) }
         #expect(await apple.pusher.outcome(.apns(token: "after")) == .taken(status: 200))
+        await apple.stop()
+    }
+
+    @Test("More messages than a connection holds at once all arrive on it", .enabled(if: Companion.hasNode, "it needs node"))
+    func many() async throws {
+        let apple = try await Apple(try Folder())
+        let body = #","notification":{"title":"T","body":"\#(String(repeating: "b", count: 3500))"}"#
+        let targets = (0..<300).map { PushTarget.apns(token: "many\($0)") }
+        #expect(await apple.pusher.outcomes(targets, notification: body) == targets.map { _ in .taken(status: 200) })
+        #expect(await apple.companion.line(300)["session"] as? Int == 1)
+        await apple.stop()
+    }
+
+    @Test(
+        "A connection that brings nothing any more is given up, and one that brings other answers is not",
+        .enabled(if: Companion.hasNode, "it needs node"))
+    func silent() async throws {
+        let apple = try await Apple(try Folder()) { $0.postMilliseconds = 1000 }
+        let late = PostOutcome.failed(reason: "APNs: the answer took too long", retryAfter: nil)
+        #expect(await apple.pusher.outcomes(["silence", "a"].map { .apns(token: $0) }) == [late, .taken(status: 200)])
+        #expect(await apple.pusher.outcome(.apns(token: "silence")) == late)
+        #expect(await apple.pusher.outcome(.apns(token: "b")) == .taken(status: 200))
+        var sessions: [Int?] = []
+        for index in 1...4 { sessions.append(await apple.companion.line(index)["session"] as? Int) }
+        #expect(sessions == [1, 1, 1, 2])
+        await apple.stop()
+    }
+
+    @Test("A server without HTTP/2 is the operator's fault", .enabled(if: Companion.hasNode, "it needs node"))
+    func old() async throws {
+        let apple = try await Apple(try Folder(), kind: "old")
+        #expect(
+            await apple.pusher.outcome(.apns(token: "a"))
+                == .misconfigured(reason: "`push.apns.url` does not speak HTTP/2"))
         await apple.stop()
     }
 

@@ -1,13 +1,12 @@
 import Crypto
 import Datasets
-import NIOHTTP1
 import Posting
 import Synchronization
 
 /// Apple Push Notification service.
 final class APNs: Sendable {
     private let configuration: PushConfiguration.APNs
-    private let client: ServiceClient
+    private let client: HTTP2Client
     private let clock: @Sendable () -> Moment
     private let tokens = Mutex(TokenCache(lifetime: APNs.tokenLifetime))
 
@@ -15,7 +14,7 @@ final class APNs: Sendable {
     private static let tokenLifetime: Int64 = 50 * 60_000
     private static let name = "APNs"
 
-    init(_ configuration: PushConfiguration.APNs, _ client: ServiceClient, clock: @escaping @Sendable () -> Moment) {
+    init(_ configuration: PushConfiguration.APNs, _ client: HTTP2Client, clock: @escaping @Sendable () -> Moment) {
         self.configuration = configuration
         self.client = client
         self.clock = clock
@@ -30,22 +29,22 @@ final class APNs: Sendable {
         }
         let text = PushText(post.message)
         client.post(
-            to: "\(configuration.url)/3/device/\(token)", headers(of: post, isShown: text.isShown, signed), body: text.apns
-        ) { result in
-            guard case .answered(let head, let body) = result else {
-                guard case .failed(let reason) = result else { return }
-                return done(.failed(reason: "\(Self.name): \(reason)", retryAfter: nil))
-            }
-            guard head.version.major >= 2 else {
-                return done(.misconfigured(reason: "`push.apns.url` does not speak HTTP/2"))
-            }
-            let answer = ServiceAnswer(apns: head, body)
-            let verdict = answer.apnsVerdict
-            if verdict == .renew, !isRepeated, self.tokens.withLock({ $0.reject(signed, at: self.clock()) }) {
-                return self.send(post, token: token, isRepeated: true, done)
-            }
-            done(answer.outcome(verdict, of: Self.name))
-        }
+            HTTP2Request(
+                path: "\(configuration.path)/3/device/\(token)", shared: shared(isShown: text.isShown), own: own(post, signed),
+                body: text.apns
+            ) { result in
+                switch result {
+                case .failed(let reason): done(.failed(reason: "\(Self.name): \(reason)", retryAfter: nil))
+                case .notHTTP2: done(.misconfigured(reason: "`push.apns.url` does not speak HTTP/2"))
+                case .answered(let answer):
+                    let answer = ServiceAnswer(apns: answer)
+                    let verdict = answer.apnsVerdict
+                    if verdict == .renew, !isRepeated, self.tokens.withLock({ $0.reject(signed, at: self.clock()) }) {
+                        return self.send(post, token: token, isRepeated: true, done)
+                    }
+                    done(answer.outcome(verdict, of: Self.name))
+                }
+            })
     }
 
     private func providerToken() throws -> String {
@@ -59,13 +58,19 @@ final class APNs: Sendable {
         }
     }
 
-    private func headers(of post: PushPost, isShown: Bool, _ token: String) -> HTTPHeaders {
-        HTTPHeaders([
-            ("authorization", "bearer \(token)"), ("apns-topic", configuration.topic), ("apns-id", post.id),
-            ("apns-push-type", isShown ? "alert" : "background"), ("apns-priority", isShown ? "10" : "5"),
-            ("apns-expiration", "\(post.expiresAt / 1000)"), ("apns-collapse-id", PairHash.of(post.pair)),
-            ("content-type", "application/json"),
-        ])
+    private func shared(isShown: Bool) -> [(name: String, value: String)] {
+        [
+            ("apns-topic", configuration.topic), ("apns-push-type", isShown ? "alert" : "background"),
+            ("apns-priority", isShown ? "10" : "5"), ("content-type", "application/json"),
+        ]
+    }
+
+    /// The token is one of these as Apple wants it kept out of the table of the connection, which is small on its side.
+    private func own(_ post: PushPost, _ token: String) -> [(name: String, value: String)] {
+        [
+            ("authorization", "bearer \(token)"), ("apns-id", post.id), ("apns-expiration", "\(post.expiresAt / 1000)"),
+            ("apns-collapse-id", PairHash.of(post.pair)),
+        ]
     }
 }
 

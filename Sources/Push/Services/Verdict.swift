@@ -53,10 +53,11 @@ struct ServiceAnswer {
 
 extension ServiceAnswer {
     /// APNs: `{"reason"}`.
-    init(apns head: HTTPResponseHead, _ body: [UInt8]) {
+    init(apns answer: HTTP2Answer) {
+        let object = answer.body.isEmpty ? nil : (try? JSONValue.parse(answer.body))?.asObject
         self.init(
-            status: Int(head.status.code),
-            reason: Self.word((try? JSONValue.parse(body))?.asObject?["reason"]?.asString), retryAfter: RetryAfter.of(head))
+            status: answer.status, reason: Self.word(object?["reason"]?.asString),
+            retryAfter: answer.retryAfter.flatMap { RetryAfter.milliseconds($0, at: WallClock.now()) })
     }
 
     /// Source: developer.apple.com, Handling notification responses from APNs.

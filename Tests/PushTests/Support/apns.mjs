@@ -1,10 +1,12 @@
 // A stand-in for Apple's service, on a stack that is not ours: checks all that Apple checks, and plays failures by the token.
-// Arguments: certificate, key, the provider's public key, team, key id, topic. A line of JSON on standard output for each request.
+// Arguments: certificate, key, the provider's public key, team, key id, topic, and `old` for a server without HTTP/2. A line of JSON on
+// standard output for each request.
 import { createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
+import https from 'node:https';
 
-const [certificate, key, provider, team, keyID, topic] = process.argv.slice(2);
+const [certificate, key, provider, team, keyID, topic, kind] = process.argv.slice(2);
 const publicKey = createPublicKey(readFileSync(provider));
 const seen = new Map();
 const tell = (line) => process.stdout.write(JSON.stringify(line) + '\n');
@@ -35,7 +37,11 @@ function check(headers, body) {
   return { wrong, content };
 }
 
-const server = http2.createSecureServer({ cert: readFileSync(certificate), key: readFileSync(key) });
+const options = { cert: readFileSync(certificate), key: readFileSync(key) };
+const server = kind === 'old' ? https.createServer(options, (request, response) => response.end())
+  : http2.createSecureServer({ ...options, settings: { maxConcurrentStreams: 20 } });
+let sessions = 0;
+server.on('session', (session) => { session.number = ++sessions; });
 server.on('sessionError', () => {});
 server.on('stream', (stream, headers) => {
   const parts = [];
@@ -48,8 +54,9 @@ server.on('stream', (stream, headers) => {
     seen.set(token, count);
     let result;
     try { result = check(headers, Buffer.concat(parts)); } catch (error) { result = { wrong: [String(error)] }; }
-    tell({ token, authorization, id: headers['apns-id'], ...result });
+    tell({ token, session: stream.session?.number, authorization, id: headers['apns-id'], ...result });
     const answer = (status, reason, more = {}) => {
+      if (stream.destroyed) return; // With its session, before.
       stream.respond({ ':status': status, 'apns-id': headers['apns-id'], ...more });
       stream.end(reason ? JSON.stringify({ reason }) : '');
     };
