@@ -20,6 +20,12 @@ package final class PostLine<Post: Postable>: Sendable {
     private struct State {
         var waiting: FairQueue<Post>
         var outcomes: [(post: Post, outcome: PostOutcome)] = []
+        /// The owner knows of the outcomes.
+        var isWoken = false
+        /// The owner is woken soon, for all outcomes until then.
+        var isWakeDue = false
+        /// The thread will begin what may run: once for all that changes until then.
+        var isBeginDue = false
         /// Nothing new is begun.
         var isClosing = false
         /// Nobody collects any longer.
@@ -28,6 +34,8 @@ package final class PostLine<Post: Postable>: Sendable {
     }
 
     private let group: MultiThreadedEventLoopGroup
+    /// Outcomes wait so long for others at most.
+    private let gatheringMilliseconds: Int64 = 5
     private let waitingMaximum: Int
     private let perform: @Sendable (Post, PostLine) -> Void
     private let wake: @Sendable () -> Void
@@ -35,7 +43,7 @@ package final class PostLine<Post: Postable>: Sendable {
 
     /// - Parameters:
     ///   - group: Of one thread, which ends with ``end()``.
-    ///   - wake: Called on the thread of the posts when ``collect()`` has something new.
+    ///   - wake: Called on the thread of the posts, soon after ``collect()`` has something new.
     ///   - perform: Begins a post, on the thread; ``complete(_:_:)`` ends it.
     package init(
         _ limits: PostLimits, on group: MultiThreadedEventLoopGroup, wake: @escaping @Sendable () -> Void,
@@ -59,8 +67,7 @@ package final class PostLine<Post: Postable>: Sendable {
     package func post(_ posts: [Post]) {
         let hasRefused = state.withLock { state -> Bool in
             guard !state.isClosing, !posts.isEmpty else { return false }
-            // The thread lives at least as long as nobody closes.
-            defer { group.any().execute { self.begin() } }
+            defer { beginSoon(&state) }
             var hasRefused = false
             for post in posts {
                 guard state.waiting.count < waitingMaximum else {
@@ -80,22 +87,48 @@ package final class PostLine<Post: Postable>: Sendable {
         state.withLock { state in
             let outcomes = state.outcomes
             state.outcomes = []
+            state.isWoken = false
             return outcomes
         }
     }
 
     /// A post is over.
     package func complete(_ post: Post, _ outcome: PostOutcome) {
-        let (isFirst, isDrained) = state.withLock { state -> (Bool, Bool) in
+        let (isAwaited, isDrained) = state.withLock { state -> (Bool, Bool) in
             state.waiting.finished(origin: post.origin)
-            let isFirst = !state.isClosed && state.outcomes.isEmpty
             if !state.isClosed { state.outcomes.append((post, outcome)) }
             // Not from here: posts that fail at once would pile up on the stack.
-            if !state.isClosing { group.any().execute { self.begin() } }
-            return (isFirst, state.isClosing && state.waiting.running == 0)
+            beginSoon(&state)
+            return (wakeSoon(&state), state.isClosing && state.waiting.running == 0)
         }
-        if isFirst { wake() }
+        if isAwaited { wake() }
         if isDrained { finishDraining() }
+    }
+
+    /// Each waking costs the owner a turn, so outcomes gather: until there is one for every four posts that run, as others may follow
+    /// those that are over, or for ``gatheringMilliseconds``.
+    ///
+    /// - Returns: Whether the owner is to be woken now.
+    private func wakeSoon(_ state: inout State) -> Bool {
+        guard !state.isClosed, !state.isWoken else { return false }
+        if state.isClosing || state.outcomes.count * 4 >= state.waiting.running {
+            state.isWoken = true
+            return true
+        }
+        guard !state.isWakeDue else { return false }
+        state.isWakeDue = true
+        group.any().scheduleTask(in: .milliseconds(gatheringMilliseconds)) { self.wakeNow() }
+        return false
+    }
+
+    private func wakeNow() {
+        let isAwaited = state.withLock { state in
+            state.isWakeDue = false
+            guard !state.isClosed, !state.isWoken, !state.outcomes.isEmpty else { return false }
+            state.isWoken = true
+            return true
+        }
+        if isAwaited { wake() }
     }
 
     /// Begins nothing new, waits so long for what runs, and gives up the rest.
@@ -112,6 +145,7 @@ package final class PostLine<Post: Postable>: Sendable {
             return (drained.futureResult, state.waiting.running == 0)
         }
         guard let drained else { return false }
+        wakeNow()
         if isIdle { finishDraining() }
         let timeout = group.any().scheduleTask(in: .milliseconds(Int64(seconds * 1000))) { self.finishDraining() }
         try? await drained.get()
@@ -131,8 +165,16 @@ package final class PostLine<Post: Postable>: Sendable {
         drained?.succeed()
     }
 
+    private func beginSoon(_ state: inout State) {
+        // The thread lives at least as long as nobody closes.
+        guard !state.isBeginDue, !state.isClosing else { return }
+        state.isBeginDue = true
+        group.any().execute { self.begin() }
+    }
+
     /// Begins what may run.
     private func begin() {
+        state.withLock { $0.isBeginDue = false }
         while let post = state.withLock({ $0.isClosing ? nil : $0.waiting.next() }) { perform(post, self) }
     }
 }
