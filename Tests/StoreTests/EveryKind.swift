@@ -27,7 +27,12 @@ enum EveryKind {
         wanted.homeAssistant = true
         let stay = StayRow(latitude: 43, longitude: 7, since: 14, isMoving: nil, delay: 7)
         return [
-            .put(wanted), .put(StayRecord(dataset: dataset, deviceID: "walker", stay: stay)),
+            .put(wanted),
+            .put(
+                VisitRecord(
+                    dataset: dataset, subscriptionId: "wanted", publicationId: "offer", id: "match 5", since: 14,
+                    outsideSince: 15)),
+            .put(StayRecord(dataset: dataset, deviceID: "walker", stay: stay)),
             .put(
                 GeofenceRecord(
                     dataset: dataset, owner: "client", id: "owntracks/home", name: "Home é",
@@ -168,8 +173,7 @@ enum EveryKind {
                     subscriptionLongitude: 1 / 3)),
             .put(
                 VisitRecord(
-                    dataset: dataset, subscriptionId: "visiting", publicationId: "offer", id: "match 2", since: 14,
-                    outsideSince: 15)),
+                    dataset: dataset, subscriptionId: "visiting", publicationId: "offer", id: "match 2", since: 14)),
             .put(match(2, pending: true)), .put(match(3, pending: true)), .put(match(4, pending: true)),
             .matchCompleted(number: 2), .matchProgress(number: 3, completed: 1, fate: .expired), .forgetMatch(number: 4),
             .put(
