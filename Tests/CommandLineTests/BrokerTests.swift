@@ -312,7 +312,7 @@ struct BrokerTests {
                 let said = try geomatch("--broker", broker.url, "replay", file, "--qos", qos)
                 #expect(said.code == 0)
                 #expect(said.out == "")
-                #expect(said.error.hasPrefix("\(file):5: `time` must be"))
+                #expect(said.error.hasPrefix("\(file):5: `timestamp` must be"))
                 #expect(said.error.contains("published 3 of 3 positions of 2 devices"))
                 #expect(said.error.contains("1 rows left out"))
                 #expect(said.error.contains("3 acknowledged") == (qos == "1"))
