@@ -107,7 +107,8 @@ struct AccessRulesTests {
     @Test(
         "A wrong entry is refused with its place, what was read and what is allowed",
         arguments: [
-            ("access: all", "access: allowed is a list"), ("access: [ann]", "access[0]: allowed is a list"),
+            ("access: all", "access: `all` was read, allowed is a list"),
+            ("access: [ann]", "access[0]: `ann` was read, allowed is a list"),
             ("access: [{users: ann, read: some}]", "access[0].read: `some` was read, allowed is all, own or none"),
             ("access: [{read: all}]", "access[0].users: is missing"),
             ("access: [{users: ann}, {users: bob, reads: all}]", "access[1].reads: there is no such key"),
