@@ -124,6 +124,13 @@ extension EngineState {
     mutating func setLeaving(_ pair: UInt32, since instant: Int64?) {
         guard instant != nil || !leaving.isEmpty, leaving[pair] != instant else { return }
         leaving[pair] = instant
-        leavingChanged.append((index.pairs[pair].subscription, index.pairs[pair].publication))
+        leavingChanged.append(
+            LeavingChange(subscription: index.pairs[pair].subscription, publication: index.pairs[pair].publication))
     }
+}
+
+/// A pair of which it has changed since when its last usable fixes are all outside.
+struct LeavingChange: BitwiseCopyable {
+    var subscription: UInt32
+    var publication: UInt32
 }

@@ -29,7 +29,7 @@ struct EngineState {
     /// By pair of a likely subscription: when the first of the last usable fixes was that are all outside.
     var leaving: [UInt32: Int64] = [:]
     /// Pairs of which that has changed, until the owner keeps it.
-    var leavingChanged: [(subscription: UInt32, publication: UInt32)] = []
+    var leavingChanged = ContiguousArray<LeavingChange>()
     var sightings = Sightings()
     var deadlines = Heap<Deadline>()
     /// Entries and pairs that have a deadline; the heap may hold more.
