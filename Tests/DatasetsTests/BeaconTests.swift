@@ -116,7 +116,7 @@ struct SightingTests {
         #expect(harness.payloads("live/d/-/-/-/-/phone/proximity").count == 1)
     }
 
-    @Test("were left by a deleted device to whoever has its id next", arguments: [false, true])
+    @Test("were left by a deleted device to the next owner of its id", arguments: [false, true])
     func deletedObserver(restarts: Bool) {
         send(Sample.sighting(1, #""distance":2"#))
         #expect(beacons().count == 1)

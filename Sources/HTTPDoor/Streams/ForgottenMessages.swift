@@ -2,7 +2,7 @@ import Datasets
 import Records
 import Wire
 
-/// Tells which messages are to be kept no longer.
+/// Decides which messages are to be kept no longer.
 struct ForgottenMessages: Sendable {
     let dataset: String
     private let device: String?

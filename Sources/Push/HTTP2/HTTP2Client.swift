@@ -27,7 +27,7 @@ final class HTTP2Client: Sendable {
         self.limits = limits
         self.loop = loop
         var tls = tls
-        // A server that knows the second only is told apart from one that fails.
+        // A server that knows the second only is not taken for one that fails.
         tls.applicationProtocols = ["h2", "http/1.1"]
         self.tls = tls
         state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
