@@ -77,6 +77,7 @@ extension Core {
         // Before anybody is answered: a key of a dataset that is gone opens nothing for a caller that asks again at once. What this
         // says comes behind the answers.
         hub.committed(what, token: token, &turn)
+        if what.createsDatasets { for reference in doors { reference.door.datasetsChanged() } }
         for reference in doors where !what.held.isEmpty { reference.door.send(what.held) }
         logReplies(what.held)
         noteRepliesGone(what.held)

@@ -17,7 +17,7 @@ public protocol Door: AnyObject {
     func isFlooded(by client: String, in dataset: String) -> Bool
     /// Sends what leaves, in order; replies to requests of other doors are not its own.
     func send(_ batch: OutputBatch)
-    /// A dataset came or went.
+    /// A dataset came or went, or the store has one by now: that is said before the reply to its creation is sent.
     func datasetsChanged()
     /// The broker that keeps what was sent on a live topic is to erase it; nothing comes in by that.
     func eraseInput(_ topic: String)

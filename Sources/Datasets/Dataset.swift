@@ -50,6 +50,8 @@ final class Dataset {
     /// What those elsewhere in the cluster know of it.
     var sharedContents: DatasetContents?
     var replies = ReplyMemory()
+    /// Its creation is.
+    var isDurable = true
     /// Why what comes in for it waits.
     var suspension: Suspension? {
         didSet { isSuspended = suspension != nil || isLoading }

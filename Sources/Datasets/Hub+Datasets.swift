@@ -27,8 +27,10 @@ extension Hub {
         record.revision = Revision.next(after: nil, content: record.encoded())
         let dataset = Dataset(record, shared)
         dataset.replies = repliesOfDeleted.removeValue(forKey: record.id) ?? ReplyMemory()
+        dataset.isDurable = false
         datasets[record.id] = dataset
         turn.keep(.put(record))
+        turn.effects.sequels.append(.creation(dataset: record.id))
         turn.effects.datasetsChanged = true
         turn.note(.datasetCreated(record.id))
         return dataset

@@ -96,6 +96,9 @@ public final class Hub {
     /// The datasets that exist, in order.
     public var datasetNames: [String] { datasets.keys.sorted() }
 
+    /// Whether the store has a dataset that is there.
+    public func isDurable(_ dataset: String) -> Bool { datasets[dataset]?.isDurable == true }
+
     /// Datasets whose stored time zone is no name of the IANA database, which `dataset/update` took once: they count as UTC.
     public var unknownTimeZones: [(dataset: String, timeZone: String)] {
         datasetNames.compactMap { name in

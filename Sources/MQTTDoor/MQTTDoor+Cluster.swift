@@ -6,8 +6,9 @@ import MQTTLink
 import Wire
 
 // A dataset's requests come to the session of its shard and to the reception, which ignores those in datasets that it knows. When a
-// dataset comes or goes, the session of its shard publishes that, and both go by the place of this notice among the requests: what the
-// broker took in before it is the one's, what it took in behind it the other's. So each request is carried out once.
+// dataset has come or gone, and the store has that, the session of its shard publishes it, and both go by the place of this notice among
+// the requests: what the broker took in before it is the one's, what it took in behind it the other's. So each request is carried out
+// once.
 
 /// What the session of a shard knows of the datasets, beside the hub.
 struct ShardState {
@@ -44,27 +45,29 @@ extension MQTTDoor {
     /// The datasets whose messages the session reads.
     var servedDatasets: [String] {
         guard role != nil else { return core.hub.datasetNames }
-        return shardState.opened.union(shardState.closing).union(core.hub.datasetNames).sorted()
+        return shardState.opened.union(shardState.closing).union(durableDatasets).sorted()
     }
+
+    /// Of these the reception hears: what the store says of datasets later than that holds.
+    private var durableDatasets: Set<String> { Set(core.hub.datasetNames.filter(core.hub.isDurable)) }
 
     /// The session is open: the reception learns what it has.
     func openDatasets() {
         guard let role, !role.isReception else { return }
-        let present = Set(core.hub.datasetNames)
         // Some were deleted by requests that had waited for the session.
-        shardState.closing.formUnion(shardState.opened.subtracting(present))
-        shardState.opened.formUnion(present)
+        shardState.closing.formUnion(shardState.opened.subtracting(core.hub.datasetNames))
+        let durable = durableDatasets
+        shardState.opened.formUnion(durable)
         shardState.opening = []
-        if !present.isEmpty { publishNotice(present.sorted(), isHeld: true) }
+        if !durable.isEmpty { publishNotice(durable.sorted(), isHeld: true) }
         if !shardState.closing.isEmpty { publishNotice(shardState.closing.sorted(), isHeld: false) }
     }
 
     /// The hub's datasets are others: their notices go out, for those that come once the broker has their filters.
     func noteDatasets() {
         guard let role, !role.isReception, session.phase == .online else { return }
-        let present = Set(core.hub.datasetNames)
-        shardState.opening.formUnion(present.subtracting(shardState.opened))
-        let gone = shardState.opened.subtracting(present).subtracting(shardState.closing)
+        shardState.opening.formUnion(durableDatasets.subtracting(shardState.opened))
+        let gone = shardState.opened.subtracting(core.hub.datasetNames).subtracting(shardState.closing)
         if !gone.isEmpty {
             shardState.closing.formUnion(gone)
             publishNotice(gone.sorted(), isHeld: false)

@@ -114,6 +114,27 @@ extension Integration.Cluster {
         }
     }
 
+    @Test("A dataset that took the store a while to create was unknown to its next request")
+    func slowCreation() throws {
+        let server = try PostgresServer()
+        try withNodes(["a", "b"], at: server) { _, _, client in
+            // Longer than the reception waits for what it heard of to be in the store.
+            try server.run(
+                "CREATE FUNCTION geomatch.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(4); RETURN new; END'",
+                "CREATE TRIGGER slow BEFORE INSERT ON geomatch.dataset FOR EACH ROW EXECUTE FUNCTION geomatch.slow()")
+            for (index, dataset) in Self.datasets.prefix(4).enumerated() {
+                client.send("dataset/create", [:], id: "create\(index)", dataset: dataset)
+            }
+            for index in 0..<4 { #expect(client.reply(to: "create\(index)", seconds: 30)?["result"] != nil) }
+            for dataset in Self.datasets.prefix(4) {
+                try client.request("device/create", ["deviceType": "MobileDevice", "id": "phone"], dataset: dataset)
+            }
+            // A second answer would be another node's, and come before this one.
+            try client.request("dataset/list", dataset: "home")
+            #expect(client.messages.count { $0.topic.hasSuffix("/admin/reply") } == 9)
+        }
+    }
+
     @Test(
         "A store without room refuses changes as a full disk does; live data goes on, and with room again all is well",
         .enabled(if: Tool.canMount, "a small disk takes a mount"))

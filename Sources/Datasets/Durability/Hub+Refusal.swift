@@ -17,6 +17,7 @@ extension Hub {
                 outbox.send(&turn)
             case .liveSubscription(let handle, let serial):
                 liveSubscribers.begin(handle, serial: serial, &turn)
+            case .creation(let name): datasets[name]?.isDurable = true
             case .deletion(let name):
                 guard let dataset = datasets[name], case .deletion? = dataset.suspension else { continue }
                 removeDataset(dataset, &turn)
@@ -72,6 +73,8 @@ extension Hub {
         for name in load.refusal.datasets { beginReloading(name) }
         try reloadParts(load, state.parts, &turn)
         try reload(&load, state.datasets, turn.now)
+        for case .put(let record as DatasetRecord) in state.datasets { datasets[record.id]?.isDurable = true }
+        turn.effects.datasetsChanged = true
         // In one transaction with what they count.
         let kept = load.refusal.kept + endReloading(load, &turn)
         pendingLoad = nil
@@ -242,6 +245,7 @@ struct PendingLoad {
     func again(_ kept: [DurableChange]) -> Uncommitted {
         var again = Uncommitted(unasked: kept)
         if !kept.isEmpty { again.sequels.append(.matches(through: lastNumber)) }
+        again.sequels += kept.compactMap { $0.createdDataset.map { .creation(dataset: $0) } }
         return again
     }
 }

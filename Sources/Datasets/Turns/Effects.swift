@@ -153,6 +153,9 @@ public struct Uncommitted: Sendable {
     /// A request waits for some of the changes: they are refused rather than kept waiting.
     public var isAskedFor: Bool { asked.contains(true) }
 
+    /// Datasets begin with it.
+    public var createsDatasets: Bool { sequels.contains { if case .creation = $0 { true } else { false } } }
+
     public var isEmpty: Bool { changes.isEmpty && held.isEmpty && sequels.isEmpty }
 
     /// Adds what came later and waits for the same changes.
@@ -173,6 +176,8 @@ enum Sequel: Sendable {
     ///
     /// - Parameter serial: Its own, as handles are given again.
     case liveSubscription(UInt32, serial: UInt64)
+    /// A dataset is there.
+    case creation(dataset: String)
     /// A dataset is gone.
     case deletion(dataset: String)
     /// A device was forgotten: what was sent on these live topics is to be erased wherever it is kept, and messages about it.
