@@ -18,6 +18,8 @@ final class HarnessDoor: Door {
     /// Of replies to each client that have not arrived.
     var untakenReplyBytes = 0
     var wakes = 0
+    /// Those that the store had when the door heard last that there are others.
+    private(set) var durableDatasets: [String] = []
     let notices = NoticeLog()
 
     init(_ topics: Topics, liveQoS: Int32) {
@@ -25,7 +27,7 @@ final class HarnessDoor: Door {
         self.liveQoS = liveQoS
     }
 
-    func datasetsChanged() {}
+    func datasetsChanged() { durableDatasets = core?.hub.datasetNames.filter { core?.hub.isDurable($0) == true } ?? [] }
     func wake() { wakes += 1 }
     func replyBytes(of queue: UInt32) -> Int { untakenReplyBytes }
     func isFlooded(by client: String, in dataset: String) -> Bool { true }

@@ -48,6 +48,8 @@ final class HubHarness {
     var itemsSent: Int { door.itemsSent }
     /// What the broker retains.
     var retained: [String: String] { door.retained }
+    /// Those that the door knows the store to have.
+    var durableDatasets: [String] { door.durableDatasets }
     /// What was posted to webhooks and not yet answered for.
     var posts: [WebhookPost] {
         get { poster.posts }

@@ -76,6 +76,25 @@ struct StoreRefusalTests {
         #expect(harness.result("device/create", #"{"deviceType":"MobileDevice","id":"x"}"#)?["location"] == nil)
     }
 
+    @Test("has datasets said to be there once it holds them: what nobody asked for behind the refusal, too")
+    func durableDatasets() {
+        let harness = HubHarness()
+        harness.isDiskSlow = true
+        harness.send("d/-/-/-/-/x/position", #"{"lat":1,"lon":1}"#)
+        #expect(harness.hub.datasetNames == ["d"] && harness.durableDatasets == [])
+        harness.isDiskSlow = false
+        #expect(harness.durableDatasets == ["d"])
+        harness.isDiskFull = true
+        harness.batch([
+            .init("kept/-/-/-/-/x/position", #"{"lat":1,"lon":1}"#),
+            .init("geomatch/asked/alice/request/dataset/create", "{}"),
+            .init("geomatch/kept/alice/request/device/create", #"{"deviceType":"MobileDevice"}"#),
+        ])
+        #expect(harness.durableDatasets == ["d"])
+        harness.heal()
+        #expect(harness.hub.datasetNames == ["d", "kept"] && harness.durableDatasets == ["d", "kept"])
+    }
+
     @Test("gets internal, which is logged with the same id and not remembered")
     func internalReply() {
         let harness = HubHarness()
