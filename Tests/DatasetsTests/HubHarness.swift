@@ -327,6 +327,7 @@ final class HubHarness {
             // What goes through very many objects takes turns.
             guard hub.isSearching, hub.datasets[dataset]?.isLoading == false else { return nil }
             _ = core.tick()
+            settleLog()
         }
     }
 

@@ -44,6 +44,57 @@ struct SearchTests {
     }
 
     @Test(
+        "A live subscription had a large dataset's daemon stand still until what it will show was counted: it takes turns",
+        arguments: ["", "unsubscribed", "replaced", "killed"])
+    func countsInTurns(_ meanwhile: String) {
+        let harness = HubHarness()
+        for number in 0..<Self.many { publish(harness, number, number % 2) }
+        let shown = { harness.payloads("geomatch/d/alice/live/l").count }
+        let subscribe = #"{"id":"l","criteria":"d/#","where":"v = 1"}"#
+        harness.published.removeAll()
+        harness.send("geomatch/d/alice/request/live/subscribe", subscribe)
+        // Counted already, and let through from now on.
+        publish(harness, 0, 1)
+        var turns = 0
+        while harness.hub.isSearching {
+            #expect(shown() == 0)
+            if turns == 1 {
+                switch meanwhile {
+                case "unsubscribed": #expect(harness.result("live/unsubscribe", #"{"id":"l"}"#) != nil)
+                case "replaced":
+                    harness.send("geomatch/d/alice/request/live/subscribe", #"{"id":"l","criteria":"d/#","where":"v = 2"}"#)
+                case "killed": return killed()
+                default: break
+                }
+            }
+            harness.core.begin()
+            _ = harness.hub.continueSearching(&harness.core.turn)
+            harness.end()
+            turns += 1
+        }
+        harness.settle()
+        let counts = (0..<2).compactMap { _ in harness.takeReply()?["result"]?["snapshot"]?.number }
+        switch meanwhile {
+        case "unsubscribed":
+            // It took as long as the subscription was there.
+            #expect(counts.count == 1 && counts[0] < Double(Self.many / 2) && shown() == 0)
+        case "replaced": #expect(counts.count == 2 && counts.contains(0) && shown() == 0)
+        default: #expect(turns >= 3 && counts == [Double(Self.many / 2)] && shown() == Self.many / 2 + 1)
+        }
+        publish(harness, 2, 1)
+        #expect(shown() == (meanwhile.isEmpty ? Self.many / 2 + 2 : 0))
+        harness.restart()
+        let listed = harness.result("live/list")?["subscriptions"]?.elements.count
+        #expect(listed == (meanwhile == "unsubscribed" ? 0 : 1))
+
+        func killed() {
+            harness.restart(killed: true)
+            #expect(harness.result("live/list")?["subscriptions"]?.elements.isEmpty == true)
+            #expect(harness.result("live/subscribe", subscribe) != nil)
+        }
+    }
+
+    @Test(
         "One list, in which little was found, had a large dataset's daemon stand still: it takes turns",
         arguments: [
             ("device/list", #"{"deviceType":"PinDevice"}"#, "devices"), ("beacon/list", "{}", "beacons"),

@@ -8,7 +8,10 @@ extension LiveSubscribers {
     private static let leaseDefault = 3600.0
     private static let intervalMaximum = 86_400_000
 
-    func subscribe(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+    /// It is there from now on, and begins when what its snapshot will show is counted, for the reply.
+    ///
+    /// - Returns: What counts.
+    func subscribe(_ call: Call, _ turn: inout Turn) throws(WireError) -> (Call) throws(WireError) -> any Search {
         try call.checkReader()
         let parameters = call.parameters
         let dataset = call.dataset
@@ -31,11 +34,19 @@ extension LiveSubscribers {
             number: states.lastNumber)
         if let former { remove(former) }
         let subscription = try add(record, in: dataset)
-        turn.keep(.put(record))
+        subscription.isBeingCounted = true
+        return { _ in SnapshotCount(of: subscription, self, hints: filter.hints(in: dataset)) }
+    }
+
+    /// What a new subscription will be shown first is counted: it becomes durable, and begins then.
+    fileprivate func counted(_ subscription: LiveSubscription, _ turn: inout Turn) {
+        // Ended, or replaced meanwhile.
+        guard !subscription.isGone else { return }
+        subscription.isBeingCounted = false
+        subscription.inside = TopicNumbers()
+        turn.keep(.put(subscription.record))
         turn.effects.sequels.append(.liveSubscription(subscription.handle, serial: subscription.serial))
-        let count = snapshot ? snapshotCount(of: subscription) : 0
-        if snapshot { beginSnapshot(of: subscription) }
-        return encodeReply(record, snapshot: count, hints: filter.hints(in: dataset))
+        if subscription.record.snapshot { beginSnapshot(of: subscription) }
     }
 
     func renew(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
@@ -77,7 +88,7 @@ extension LiveSubscribers {
         return subscription
     }
 
-    private func encodeReply(_ record: LiveSubscriptionRecord, snapshot: Int, hints: [String] = []) -> [UInt8] {
+    fileprivate func encodeReply(_ record: LiveSubscriptionRecord, snapshot: Int, hints: [String] = []) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("id", record.id)
             writer.member("topic", naming.name(of: record.recipient))
@@ -109,4 +120,33 @@ extension LiveSubscribers {
             writer.member("dropped", subscription.dropped)
         }
     }
+}
+
+/// How many topics a new live subscription will be shown first, for its reply; what it would hear of until then it is shown.
+private final class SnapshotCount: Search {
+    private let subscription: LiveSubscription
+    private let subscribers: LiveSubscribers
+    private let hints: [String]
+    private var walk = TopicWalk()
+    private var count = 0
+
+    init(of subscription: LiveSubscription, _ subscribers: LiveSubscribers, hints: [String]) {
+        self.subscription = subscription
+        self.subscribers = subscribers
+        self.hints = hints
+    }
+
+    func goOn(_ effort: inout Int) -> [UInt8]? {
+        defer { subscription.dataset.shared.noteExceeded(subscription.dataset.matchAccount) }
+        while subscription.record.snapshot, !subscription.isGone, !walk.isOver(for: subscription) {
+            guard effort > 0 else { return nil }
+            guard let state = walk.next(for: subscription, &effort), let payload = state.payload else { continue }
+            walk.noteTest(of: payload, by: subscription, &effort)
+            var subject = LiveSubject(state)
+            if subscribers.passes(&subject, subscription) { count += 1 }
+        }
+        return subscribers.encodeReply(subscription.record, snapshot: count, hints: hints)
+    }
+
+    func end(_ turn: inout Turn) { subscribers.counted(subscription, &turn) }
 }

@@ -8,6 +8,7 @@ extension LiveSubscribers {
     /// Sends news, or holds them where they may not go out yet.
     func deliver(_ news: LiveNews, of state: LiveState, to subscription: LiveSubscription, _ turn: inout Turn) {
         let number = state.topicNumber
+        guard !subscription.isBeingCounted else { return }
         if subscription.held[number] != nil {
             hold(news, number, of: subscription, until: nil)
         } else if backlog + turn.effects.output.items.count >= limits.liveBacklog {

@@ -23,6 +23,32 @@ extension LiveSubscribers {
     }
 }
 
+/// Goes through the topics that the criteria of a subscription want, in portions.
+struct TopicWalk {
+    private var cursor: UInt32 = 0
+
+    /// Topics whose levels are compared, and bytes that are searched, for one effort.
+    private static let (stepsPerEffort, bytesPerEffort) = (64, 256)
+
+    func isOver(for subscription: LiveSubscription) -> Bool { cursor >= subscription.dataset.liveTopics.end }
+
+    /// - Returns: nil: there is none, or not within the effort.
+    mutating func next(for subscription: LiveSubscription, _ effort: inout Int) -> LiveState? {
+        let table = subscription.dataset.liveTopics
+        let found = table.next(subscription.pattern, from: cursor, steps: effort * Self.stepsPerEffort)
+        effort -= 1 + Int(found.number - cursor) / Self.stepsPerEffort
+        cursor = found.number
+        return found.state
+    }
+
+    /// A message is about to be tested: each test that searches may go through all of it, and an area asks where a device is.
+    func noteTest(of payload: [UInt8], by subscription: LiveSubscription, _ effort: inout Int) {
+        guard subscription.isConditional else { return }
+        effort -= payload.count * (1 + (subscription.selector?.searches ?? 0)) / Self.bytesPerEffort
+        if subscription.area != nil { effort -= 1 }
+    }
+}
+
 /// The states that a subscription would be shown.
 private final class SnapshotSearch: Search {
     private let subscribers: LiveSubscribers
@@ -31,7 +57,7 @@ private final class SnapshotSearch: Search {
     private let hints: [String]
     /// Each with the number of its message, as it was looked at.
     private var smallest: Smallest<(state: LiveState, number: Int64)>
-    private var cursor: UInt32 = 0
+    private var walk = TopicWalk()
 
     init(_ subscribers: LiveSubscribers, _ probe: LiveSubscription, _ page: Page, hints: [String]) {
         self.subscribers = subscribers
@@ -41,27 +67,18 @@ private final class SnapshotSearch: Search {
         smallest = Smallest(page)
     }
 
-    /// Topics whose levels are compared, and bytes that are searched, for one effort.
-    private static let (stepsPerEffort, bytesPerEffort) = (64, 256)
-
     func goOn(_ effort: inout Int) -> [UInt8]? {
         let dataset = probe.dataset
         defer { dataset.shared.noteExceeded(dataset.matchAccount) }
-        let table = dataset.liveTopics
-        while cursor < table.end {
+        while !walk.isOver(for: probe) {
             guard effort > 0 else { return nil }
-            let found = table.next(probe.pattern, from: cursor, steps: effort * Self.stepsPerEffort)
-            effort -= 1 + Int(found.number - cursor) / Self.stepsPerEffort
-            cursor = found.number
-            guard let state = found.state, let payload = state.payload else { continue }
+            guard let state = walk.next(for: probe, &effort), let payload = state.payload else { continue }
             let key = ByteKey(state.topic)
             guard smallest.wants(key) else {
                 smallest.noteCut()
                 continue
             }
-            // Each test that searches may go through all of it, and an area asks where a device is.
-            if probe.isConditional { effort -= payload.count * (1 + (probe.selector?.searches ?? 0)) / Self.bytesPerEffort }
-            if probe.area != nil { effort -= 1 }
+            walk.noteTest(of: payload, by: probe, &effort)
             if passes(state) { smallest.insert((state, state.number), key) }
         }
         return page.encode("updates", smallest.sorted, id: \.key.text, hints: hints, isCut: smallest.isCut) { found in

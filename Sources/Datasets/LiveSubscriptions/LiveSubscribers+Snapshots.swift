@@ -94,13 +94,6 @@ extension LiveSubscribers {
         subscription.snapshot = nil
     }
 
-    /// How many topics a snapshot would show now.
-    func snapshotCount(of subscription: LiveSubscription) -> Int {
-        var count = 0
-        forEachTopic(of: subscription) { _ in count += 1 }
-        return count
-    }
-
     /// Visits the topics with a known state that a subscription lets through.
     private func forEachTopic(of subscription: LiveSubscription, _ visit: (LiveState) -> Void) {
         var cursor: UInt32 = 0

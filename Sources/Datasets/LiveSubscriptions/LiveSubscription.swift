@@ -17,6 +17,8 @@ final class LiveSubscription {
     var view: LiveView
     /// It is durable: before, what it hears of waits behind the reply to who asked for it.
     var isDurable = false
+    /// What its snapshot will show is counted: it hears of nothing until then.
+    var isBeingCounted = false
     /// What waits so, in order.
     var early: [(LiveNews, Notification)] = []
     /// Its dense number among all of the hub.

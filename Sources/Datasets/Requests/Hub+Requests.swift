@@ -95,7 +95,7 @@ extension Hub {
         _ perform: (inout Turn) throws(WireError) -> Outcome
     ) {
         do throws(WireError) {
-            if row?.changes == true, storeIsWritable { live.recentMoves.note(requestOf: context.dataset, at: turn.now) }
+            noteRequest(context, changes: row?.changes == true, at: turn.now)
             switch try turn.asking(row?.changes == true, perform) {
             case .query(let kind, let use):
                 turn.effects.queries.append(StoreQuery(kind: kind, reply: context, use: use))
@@ -113,6 +113,11 @@ extension Hub {
         } catch {
             finish(context, error, &turn)
         }
+    }
+
+    /// What moves from now on is noted where a request is about to change something, which may be refused.
+    func noteRequest(_ context: ReplyContext, changes: Bool, at now: Int64) {
+        if changes, storeIsWritable { live.recentMoves.note(requestOf: context.dataset, at: now) }
     }
 
     private func perform(
@@ -214,7 +219,9 @@ extension Hub {
     private func perform(_ row: RequestRow, _ call: Call, _ turn: inout Turn) throws(WireError) -> Outcome {
         switch row.handler {
         case .read(let handler): return .result(try handler(self, call))
-        case .search(let handler): return try begin({ call throws(WireError) in try handler(self, call) }, call)
+        case .search(let handler):
+            return try begin({ call throws(WireError) in try handler(self, call) }, call, mayWait: true, &turn)
+        case .changeAndSearch(let handler): return try begin(try handler(self, call, &turn), call, mayWait: false, &turn)
         case .ask(let handler): return try handler(call.dataset, call)
         case .change(let handler):
             if row.takesItems, call.parameters.value("items") != nil {

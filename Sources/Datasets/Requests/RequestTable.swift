@@ -29,7 +29,7 @@ public struct RequestRow: Sendable {
         switch handler {
         case .read, .readAll, .search: false
         case .ask: changesWhenAnswered
-        case .create, .change, .push, .testPush: true
+        case .create, .change, .changeAndSearch, .push, .testPush: true
         }
     }
 
@@ -39,7 +39,7 @@ public struct RequestRow: Sendable {
     /// How much of what is allowed to wait for answers it takes up: a push also keeps others of its dataset waiting.
     var load: UInt8 {
         switch handler {
-        case .read, .readAll, .search, .create, .change: 1
+        case .read, .readAll, .search, .create, .change, .changeAndSearch: 1
         case .ask, .testPush: 2
         case .push: Self.pushLoad
         }
@@ -59,6 +59,9 @@ public struct RequestRow: Sendable {
         /// Asks the store.
         case ask(@Sendable (Dataset, Call) throws(WireError) -> Outcome)
         case change(@Sendable (Hub, Call, inout Turn) throws(WireError) -> [UInt8])
+        /// Changes something that begins when its search ends.
+        case changeAndSearch(
+            @Sendable (Hub, Call, inout Turn) throws(WireError) -> (Call) throws(WireError) -> any Search)
         /// Creates the dataset.
         case create
         /// Asks the store what is known of documents, and changes them then.
@@ -187,7 +190,9 @@ public enum RequestTable {
         RequestRow("match/list", .ask(\.geomatching, Geomatching.listMatches)),
         RequestRow("match/explain", .read(\.geomatching, Geomatching.explain)),
         RequestRow("match/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true, isForSocket: true),
-        RequestRow("live/subscribe", .change(shared: \.liveSubscribers, LiveSubscribers.subscribe)),
+        RequestRow(
+            "live/subscribe",
+            .changeAndSearch { hub, call, turn throws(WireError) in try hub.liveSubscribers.subscribe(call, &turn) }),
         RequestRow("live/renew", .change(shared: \.liveSubscribers, LiveSubscribers.renew)),
         RequestRow("live/unsubscribe", .change(shared: \.liveSubscribers, LiveSubscribers.unsubscribe)),
         RequestRow("live/list", .read(shared: \.liveSubscribers, LiveSubscribers.list)),

@@ -9,6 +9,12 @@ protocol Search: AnyObject {
     ///
     /// - Returns: The `result` as JSON; nil: it goes on.
     func goOn(_ effort: inout Int) -> [UInt8]?
+    /// The reply follows: what is to change with it is changed.
+    func end(_ turn: inout Turn)
+}
+
+extension Search {
+    func end(_ turn: inout Turn) {}
 }
 
 /// A search whose reply is still to come.
@@ -31,14 +37,17 @@ extension Hub {
     static let searchesUnderWay = 16
 
     /// The first portion, which is all of it but where there are very many.
+    ///
+    /// - Parameter mayWait: It begins later where many are under way.
     func begin(
-        _ begin: @escaping (Call) throws(WireError) -> any Search, _ call: Call
+        _ begin: @escaping (Call) throws(WireError) -> any Search, _ call: Call, mayWait: Bool, _ turn: inout Turn
     ) throws(WireError) -> Outcome {
-        guard searches.count < Self.searchesUnderWay else { return .search(call, begin, nil) }
+        guard !mayWait || searches.count < Self.searchesUnderWay else { return .search(call, begin, nil) }
         let search = try begin(call)
         var effort = Self.searchEffort
-        if let result = search.goOn(&effort) { return .result(result) }
-        return .search(call, begin, search)
+        guard let result = search.goOn(&effort) else { return .search(call, begin, search) }
+        search.end(&turn)
+        return .result(result)
     }
 
     /// Whether a reply is still searched for, and not in a dataset that is read again.
@@ -83,6 +92,9 @@ extension Hub {
                 // Before those that have not begun.
                 return searches.insert(pending, at: min(searches.count, Self.searchesUnderWay - 1))
             }
+            let changes = RequestTable.byName[context.request]?.changes == true
+            noteRequest(context, changes: changes, at: turn.now)
+            try turn.asking(changes) { turn in begun.end(&turn) }
             finish(context, context.encode(result: result), repeated: removeWaiting(for: context), &turn)
         } catch {
             finish(context, error, repeated: removeWaiting(for: context), &turn)

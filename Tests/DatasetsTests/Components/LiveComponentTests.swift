@@ -65,7 +65,6 @@ struct LiveComponentTests {
         let subscription = try subscribe("s", snapshot: true)
         subscribers.isOpen = true
         subscribers.beginSnapshot(of: subscription)
-        #expect(subscribers.snapshotCount(of: subscription) == 2)
         subscribers.begin(subscription.handle, serial: subscription.serial, &turn)
         #expect(turn.effects.output.items.count == 2 && subscribers.isSettled)
         subscribers.reopen(since: 0)
