@@ -23,14 +23,53 @@ struct ShardState {
     /// Those that are to be opened, or closed, when the notice of it comes back.
     var opening: Set<String> = []
     var closing: Set<String> = []
-    /// Requests in datasets that nobody has, which the broker held for the reception.
-    var undecided: [(dataset: String, message: RoutedMessage)] = []
-    /// Of the payloads of all that were put there since they were decided last.
-    var undecidedBytes = 0
+    /// Requests in datasets that nobody has, as far as the reception knows: the store is asked.
+    var undecided = KeptMessages()
+    /// Datasets that something may create which was passed on: all that comes in them is, up to these instants or their notices.
+    var created: [String: Int64] = [:]
+    /// Datasets whose notice came back: what the reception passed on before is handled before what comes here, or up to these instants.
+    var begun: [String: Int64] = [:]
+    /// Those of which the reception has said that nothing more is passed on.
+    var passedOn: Set<String> = []
+    /// What came in those that have begun.
+    var keptBack = KeptMessages()
     /// What the last status said.
     var wasComplete: Bool?
     /// Notifications were kept back while the lease was not renewed.
-    var keptBack = false
+    var isOwing = false
+}
+
+/// Messages that are handled later, in order.
+struct KeptMessages {
+    struct Kept {
+        var dataset: String
+        var message: RoutedMessage
+        /// When it came, by the clock of the leases.
+        var since: Int64
+    }
+
+    private(set) var all: [Kept] = []
+    /// Of the payloads of all that were put there since it was empty.
+    private var bytes = 0
+
+    private static let countMax = 10_000
+    private static let bytesMax = 64 << 20
+
+    /// - Returns: Whether there was room.
+    mutating func keep(_ message: RoutedMessage, of dataset: String, since: Int64 = 0) -> Bool {
+        guard all.count < Self.countMax, bytes < Self.bytesMax else { return false }
+        all.append(Kept(dataset: dataset, message: message, since: since))
+        bytes += message.payload.count
+        return true
+    }
+
+    /// Takes out those that are to be handled now.
+    mutating func take(where isDue: (Kept) -> Bool) -> [Kept] {
+        let due = all.filter(isDue)
+        all.removeAll(where: isDue)
+        if all.isEmpty { bytes = 0 }
+        return due
+    }
 }
 
 extension MQTTDoor {
@@ -59,6 +98,7 @@ extension MQTTDoor {
         let durable = durableDatasets
         shardState.opened.formUnion(durable)
         shardState.opening = []
+        endKeeping { _ in true }
         if !durable.isEmpty { publishNotice(durable.sorted(), isHeld: true) }
         if !shardState.closing.isEmpty { publishNotice(shardState.closing.sorted(), isHeld: false) }
     }
@@ -90,21 +130,72 @@ extension MQTTDoor {
         guard let role, let notice = (try? JSONValue.parse(Array(message.payload)))?.asObject else { return }
         func names(_ key: String) -> [String] { (notice[key]?.asArray ?? []).compactMap(\.asString) }
         if name == sessionName {
-            shardState.opened.formUnion(names("held"))
+            begin(names("held"))
             shardState.opening.subtract(names("held"))
             for dataset in names("free") where shardState.closing.remove(dataset) != nil { shardState.opened.remove(dataset) }
+            shardState.passedOn.subtract(names("free"))
             // One that came again meanwhile is opened anew.
             datasetsChanged()
             if shardState.opening.isEmpty { publishUnsent() }
         }
         if role.isReception {
+            for dataset in names("held") { endPassingOn(dataset) }
             shardState.known.formUnion(names("held"))
             shardState.known.subtract(names("free"))
             for dataset in names("held") + names("free") { shardState.noticed[dataset] = 4 }
             // They came while the dataset was there: the session of its shard has answered them.
             let free = Set(names("free"))
-            shardState.undecided.removeAll { free.contains($0.dataset) }
+            _ = shardState.undecided.take { free.contains($0.dataset) }
         }
+    }
+
+    // MARK: A dataset begins
+
+    // Up to the notice of a new dataset the reception passes on what comes in it, behind it the session of its shard reads that: what was
+    // passed on may still be on its way then, and comes first. A mark behind it says that it was all.
+
+    /// The notice of new datasets came back.
+    private func begin(_ datasets: [String]) {
+        for dataset in datasets where !shardState.opened.contains(dataset) {
+            shardState.begun[dataset] = core.clock.monotonic() + Self.beginMilliseconds
+        }
+        endKeeping(where: shardState.passedOn.contains)
+    }
+
+    /// A reception that is gone says nothing more.
+    private static let beginMilliseconds: Int64 = 1000
+
+    /// Whether a message waits for what was passed on before it.
+    func keepsBack(_ message: InboundMessage, of dataset: String) -> Bool {
+        guard shardState.begun[dataset] != nil else { return false }
+        if shardState.keptBack.keep(RoutedMessage(message, of: dataset), of: dataset) { return true }
+        endKeeping { _ in true }
+        return false
+    }
+
+    /// What was passed on in some datasets has come: what came here since follows.
+    func endKeeping(where isDue: (String) -> Bool) {
+        let due = shardState.begun.keys.filter(isDue)
+        guard !due.isEmpty else { return }
+        for dataset in due { shardState.begun[dataset] = nil }
+        shardState.opened.formUnion(due)
+        shardState.passedOn.subtract(due)
+        handle(shardState.keptBack.take { due.contains($0.dataset) })
+    }
+
+    /// The reception heard of a dataset: what came before is passed on with all that was, and the mark behind it.
+    private func endPassingOn(_ dataset: String) {
+        let waiting = shardState.undecided.take { $0.dataset == dataset }
+        let isNew = shardState.created.removeValue(forKey: dataset) != nil || !shardState.known.contains(dataset)
+        for kept in waiting { role?.route(kept.message) }
+        if isNew { role?.route(.endOfPassedOn(dataset)) }
+    }
+
+    private func handle(_ messages: [KeptMessages.Kept]) {
+        guard !messages.isEmpty else { return }
+        core.begin()
+        for kept in messages { take(kept.message) }
+        core.end()
     }
 
     /// Replies wait until requests in the datasets that they are about come here.
@@ -131,48 +222,64 @@ extension MQTTDoor {
     }
 
     /// Whether something in a dataset is for this session.
-    func reading(of dataset: String, isRequest: Bool) -> Reading {
+    func reading(of dataset: String) -> Reading {
         guard let role else { return .here }
         if role.serves(dataset) {
-            return role.isReception || !isRequest || shardState.opened.contains(dataset) ? .here : .elsewhere
+            let isRead = role.isReception || shardState.opened.contains(dataset) || shardState.begun[dataset] != nil
+            return isRead ? .here : .elsewhere
         }
-        guard role.isReception, !shardState.known.contains(dataset) else { return .elsewhere }
+        guard role.isReception, isBeingCreated(dataset) || !shardState.known.contains(dataset) else { return .elsewhere }
         return .unknown
     }
 
-    /// Passes a message on that may create a dataset of another shard.
-    func route(_ message: InboundMessage, of dataset: String) { role?.route(RoutedMessage(message, of: dataset)) }
+    private func isBeingCreated(_ dataset: String) -> Bool {
+        guard let until = shardState.created[dataset] else { return false }
+        if core.clock.monotonic() >= until { shardState.created[dataset] = nil }
+        return shardState.created[dataset] != nil
+    }
 
-    private static let undecidedMax = 10_000
-    private static let undecidedBytesMax = 64 << 20
-
-    /// Has a request in a dataset that nobody has wait, where what the broker held for the reception is being read: behind it may come
-    /// the notice that the dataset, which was there when it was asked about, is deleted.
-    func postpones(_ message: InboundMessage, of dataset: String) -> Bool {
-        switch session.phase {
-        case .away, .online, .refused: return false
-        case .subscribing, .adopting, .unsubscribing, .probing: break
-        }
-        guard shardState.undecided.count < Self.undecidedMax, shardState.undecidedBytes < Self.undecidedBytesMax else {
-            return false
-        }
-        shardState.undecided.append((dataset, RoutedMessage(message, of: dataset)))
-        shardState.undecidedBytes += message.payload.count
+    /// Whether something in a dataset that nobody has is passed on to who would have it: what may create it, and what comes behind that.
+    func passesOn(unknown dataset: String, creating: Bool) -> Bool {
+        guard creating, Name.isDataset(dataset) else { return isBeingCreated(dataset) }
+        let now = core.clock.monotonic()
+        if shardState.created.count >= Self.createdMax { shardState.created = shardState.created.filter { now < $0.value } }
+        if shardState.created.count < Self.createdMax { shardState.created[dataset] = now + Self.createdMilliseconds }
         return true
     }
 
-    /// Answers what waited for notices that have not come, or passes it on.
-    func decideUndecided() {
-        let undecided = shardState.undecided
-        guard !undecided.isEmpty else { return }
-        shardState.undecided = []
-        shardState.undecidedBytes = 0
-        core.begin()
-        for (dataset, message) in undecided {
-            guard case .request(_, _, let name) = message.topic.withUnsafeBytes({ topics.read($0) }) else { continue }
-            if creates(dataset, name) { role?.route(message) } else { take(message) }
+    private static let createdMax = 10_000
+    /// What was refused creates nothing: its owner answers in its place for so long.
+    private static let createdMilliseconds: Int64 = 30_000
+
+    func route(_ message: InboundMessage, of dataset: String) { role?.route(RoutedMessage(message, of: dataset)) }
+
+    /// Has a request in a dataset that nobody has wait for what the store says: it may have been made over HTTP just now. Where what the
+    /// broker held for the reception is being read, the notice that the dataset is deleted may come behind it.
+    func postpones(_ message: InboundMessage, of dataset: String) -> Bool {
+        guard let role, session.phase != .away, session.phase != .refused else { return false }
+        let since = session.phase == .online ? role.askStore() : .max
+        return shardState.undecided.keep(RoutedMessage(message, of: dataset), of: dataset, since: since)
+    }
+
+    /// The session is online: the store is asked about what waited for notices that have not come, but for what may create its dataset.
+    func reviewUndecided() {
+        guard let role, role.isReception else { return }
+        let now = role.askStore()
+        for kept in shardState.undecided.take(where: { _ in true }) {
+            guard case .request(_, _, let name) = kept.message.topic.withUnsafeBytes({ topics.read($0) }) else { continue }
+            if passesOn(unknown: kept.dataset, creating: creates(kept.dataset, name)) {
+                role.route(kept.message)
+            } else {
+                _ = shardState.undecided.keep(kept.message, of: kept.dataset, since: now)
+            }
         }
-        core.end()
+    }
+
+    /// Answers what came before the store was asked, or passes it on to who has the dataset.
+    func decideUndecided(_ datasets: Set<String>, askedAt instant: Int64) {
+        let due = shardState.undecided.take { $0.since <= instant }
+        for kept in due where datasets.contains(kept.dataset) { role?.route(kept.message) }
+        handle(due.filter { !datasets.contains($0.dataset) })
     }
 
     /// Whether a request may create its dataset.
@@ -202,6 +309,10 @@ extension MQTTDoor {
     }
 
     private func take(_ message: RoutedMessage) {
+        if let dataset = message.endedDataset {
+            if !shardState.opened.contains(dataset) { shardState.passedOn.insert(dataset) }
+            return endKeeping { $0 == dataset }
+        }
         let padded = message.payload + [UInt8](repeating: 0, count: 64)
         message.topic.withUnsafeBytes { topic in
             padded.withUnsafeBytes { payload in
@@ -211,7 +322,7 @@ extension MQTTDoor {
                         let message = InboundMessage(
                             topic: topic, payload: payload, retain: message.isRetained, qos: 1, responseTopic: responseTopic,
                             correlation: correlation)
-                        if !adapt(message) { receiveHere(message) }
+                        if !adapt(message, isPassedOn: true) { receiveHere(message) }
                     }
                 }
             }
@@ -234,17 +345,22 @@ extension MQTTDoor {
     /// What was kept back while the lease was not renewed goes out when it is.
     func settleLease() {
         guard let role, role.isFresh() else { return }
-        if role.isReception, let datasets = newKnown.withLock({ $0.take() }) { noteKnown(datasets) }
-        guard shardState.keptBack, session.phase == .online else { return }
-        shardState.keptBack = false
+        if role.isReception, let (datasets, askedAt) = newKnown.withLock({ $0.take() }) {
+            noteKnown(datasets)
+            decideUndecided(datasets, askedAt: askedAt)
+        }
+        let now = core.clock.monotonic()
+        if !shardState.begun.isEmpty { endKeeping { now >= shardState.begun[$0] ?? 0 } }
+        guard shardState.isOwing, session.phase == .online else { return }
+        shardState.isOwing = false
         core.doorClosed()
         core.doorOpened(holding: nil)
     }
 
-    /// The names of all datasets, as the store has them. From any thread.
-    public func note(datasets: Set<String>) {
+    /// The names of all datasets, as the store had them when it was asked. From any thread.
+    public func note(datasets: Set<String>, askedAt instant: Int64) {
         guard role?.isReception == true else { return }
-        newKnown.withLock { $0 = datasets }
+        newKnown.withLock { $0 = (datasets, instant) }
         wake()
     }
 }

@@ -24,7 +24,7 @@ extension MQTTDoor {
 
     private func send(_ item: Output, _ bytes: UnsafeRawBufferPointer) {
         if case .notification(let notification) = item.kind, notification.isAssured, !mayNotify {
-            shardState.keptBack = true
+            shardState.isOwing = true
             return core.returned(notification.token)
         }
         if case .notification(let notification) = item.kind, core.isKept(notification, from: number) {

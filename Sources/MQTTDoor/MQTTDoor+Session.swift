@@ -169,7 +169,7 @@ extension MQTTDoor {
             level: role == nil ? .info : .debug, "online",
             metadata: ["broker": "\(configuration.broker)", "datasets": .stringConvertible(core.hub.datasetNames.count)])
         core.health.becomeOnline()
-        decideUndecided()
+        reviewUndecided()
         if role != nil { takeRouted() }
     }
 

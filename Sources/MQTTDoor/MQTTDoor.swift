@@ -53,7 +53,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var shardState = ShardState()
     /// What the reception passed on, and what it is to know.
     let routed = Mutex<[RoutedMessage]>([])
-    let newKnown = Mutex<Set<String>?>(nil)
+    let newKnown = Mutex<(datasets: Set<String>, askedAt: Int64)?>(nil)
     /// Among the core's doors.
     let number = 0
     let ownTree: [UInt8]
@@ -259,24 +259,32 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     func isForHere(_ message: InboundMessage) -> Bool {
         switch topics.read(message.topic) {
         case .request(let dataset, _, let name):
-            let reading = reading(of: dataset, isRequest: true)
+            let reading = reading(of: dataset)
+            if keepsBack(message, of: dataset) { return false }
+            if reading == .unknown, !message.retain, session.phase == .online || stopsAt != nil,
+                passesOn(unknown: dataset, creating: creates(dataset, name))
+            {
+                route(message, of: dataset)
+                return false
+            }
             if reading == .unknown, stopsAt == nil, !message.retain, postpones(message, of: dataset) { return false }
-            guard passesOn(reading) || reading == .unknown && !message.retain && creates(dataset, name) else {
-                return reading != .elsewhere
-            }
+            guard passesOn(reading) else { return reading != .elsewhere }
             route(message, of: dataset)
             return false
-        case .malformedRequest(let dataset): return reading(of: dataset, isRequest: true) != .elsewhere
-        case .update(let topic):
-            let dataset = Self.dataset(of: topic)
-            let reading = reading(of: dataset, isRequest: false)
-            guard passesOn(reading) || reading == .unknown && role?.createsDatasets == true && Name.isDataset(dataset) else {
-                return reading != .elsewhere
-            }
-            route(message, of: dataset)
-            return false
+        case .malformedRequest(let dataset): return reading(of: dataset) != .elsewhere
+        case .update(let topic): return isForHere(update: message, of: Self.dataset(of: topic))
         case .other: return true
         }
+    }
+
+    /// The same of an update.
+    private func isForHere(update message: InboundMessage, of dataset: String) -> Bool {
+        let reading = reading(of: dataset)
+        if keepsBack(message, of: dataset) { return false }
+        guard passesOn(reading) || reading == .unknown && passesOn(unknown: dataset, creating: role?.createsDatasets == true)
+        else { return reading != .elsewhere }
+        route(message, of: dataset)
+        return false
     }
 
     /// The first level of a live topic.
@@ -331,16 +339,13 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     /// Whether the message was of another ecosystem; an adapter's topics are no live topics of ours.
-    func adapt(_ message: InboundMessage) -> Bool {
+    ///
+    /// - Parameter isPassedOn: It is for this session.
+    func adapt(_ message: InboundMessage, isPassedOn: Bool = false) -> Bool {
         guard !adapters.isEmpty,
             let adapted = adapters.read(topic: message.topic, payload: message.payload, padded: true, retained: message.retain)
         else { return false }
-        let reading = reading(of: adapted.dataset, isRequest: false)
-        if reading == .elsewhere { return true }
-        if passesOn(reading) || reading == .unknown && role?.createsDatasets == true && Name.isDataset(adapted.dataset) {
-            route(message, of: adapted.dataset)
-            return true
-        }
+        if role != nil, !isPassedOn, !isForHere(update: message, of: adapted.dataset) { return true }
         if message.leftOut > 0 { core.countConflated(Int(message.leftOut), of: adapted.dataset) }
         core.receive(adapted, published: message.topic, isRepeated: message.retain)
         return true
@@ -369,6 +374,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         takeNewAdapters()
         if let new = newDiscovered.withLock({ $0.take() }) { rediscover(new.datasets, isWhole: new.isWhole) }
         takeRouted()
+        settleLease()
         if stopRequested.load(ordering: .acquiring) { end() }
     }
 
@@ -397,7 +403,9 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         let now = core.clock.monotonic()
         if stopsAt == nil {
             stopsAt = now + Self.endMilliseconds
-            decideUndecided()
+            // Who comes next has neither.
+            endKeeping { _ in true }
+            decideUndecided([], askedAt: .max)
             core.finish()
         }
         guard let at = stopsAt, at != .max, core.isSettled || now >= at else { return }

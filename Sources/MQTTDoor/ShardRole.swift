@@ -13,18 +13,21 @@ public struct ShardRole: Sendable {
     public var isFresh: @Sendable () -> Bool
     /// The reception passes on what may create a dataset of another shard.
     public var route: @Sendable (RoutedMessage) -> Void
+    /// Has the store asked which datasets there are, for ``MQTTDoor/note(datasets:askedAt:)``; the instant by the clock of the leases.
+    public var askStore: @Sendable () -> Int64
     /// Whether every dataset has an owner, for `geomatch/status`.
     public var isComplete: @Sendable () -> Bool
 
     public init(
         shard: Int, createsDatasets: Bool, isFresh: @escaping @Sendable () -> Bool,
-        route: @escaping @Sendable (RoutedMessage) -> Void,
+        route: @escaping @Sendable (RoutedMessage) -> Void, askStore: @escaping @Sendable () -> Int64,
         isComplete: @escaping @Sendable () -> Bool
     ) {
         self.shard = shard
         self.createsDatasets = createsDatasets
         self.isFresh = isFresh
         self.route = route
+        self.askStore = askStore
         self.isComplete = isComplete
     }
 
@@ -59,6 +62,16 @@ public struct RoutedMessage: Sendable, Equatable {
             topic: Array(message.topic), payload: Array(message.payload), responseTopic: message.responseTopic.map { Array($0) },
             correlation: message.correlation.map { Array($0) }, isRetained: message.retain, shard: Sharding.shard(of: dataset))
     }
+
+    /// Says, behind all that was passed on in a new dataset, that no more will be. A node that does not know it takes it for nothing.
+    static func endOfPassedOn(_ dataset: String) -> RoutedMessage {
+        RoutedMessage(
+            topic: [], payload: Array(dataset.utf8), responseTopic: nil, correlation: nil, isRetained: false,
+            shard: Sharding.shard(of: dataset))
+    }
+
+    /// The dataset that it says this of.
+    var endedDataset: String? { topic.isEmpty ? String(decoding: payload, as: UTF8.self) : nil }
 
     /// Shard, retained, then each part behind its length; the length of a part that is missing is -1.
     public var encoded: [UInt8] {

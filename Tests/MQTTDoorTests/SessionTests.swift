@@ -70,6 +70,7 @@ private func withDoor(
 
 private final class Routed: Sendable {
     let messages = Mutex<[RoutedMessage]>([])
+    var topics: [String] { messages.withLock { $0.map { String(decoding: $0.topic, as: UTF8.self) } } }
 }
 
 @Suite("A session at the broker")
@@ -115,8 +116,7 @@ struct SessionTests {
         let bench = DoorBench(
             role: ShardRole(
                 shard: 0, createsDatasets: false, isFresh: { true },
-                route: { message in routed.messages.withLock { $0.append(message) } },
-                isComplete: { true }))
+                route: { message in routed.messages.withLock { $0.append(message) } }, askStore: { 5 }, isComplete: { true }))
         let request = "geomatch/\(dataset)/me/request/device/list"
         #expect(bench.isForHere(request) && bench.isForHere("\(dataset)/a/b/c/d/e/position"))
         bench.door.stop(endsService: isLast)
@@ -133,8 +133,7 @@ struct SessionTests {
         let bench = DoorBench(
             role: ShardRole(
                 shard: 0, createsDatasets: false, isFresh: { true },
-                route: { message in routed.messages.withLock { $0.append(message) } },
-                isComplete: { true }))
+                route: { message in routed.messages.withLock { $0.append(message) } }, askStore: { 5 }, isComplete: { true }))
         bench.door.session.phase = .probing(until: .max)
         // Replies are kept, and can be looked at.
         bench.door.shardState.opening = ["another"]
@@ -147,13 +146,101 @@ struct SessionTests {
         #expect(!bench.isForHere(request(gone, "device/get")))
         #expect(bench.isOwn("geomatch/geomatch/i-0/request/probe/" + bench.door.session.nextProbe()))
         #expect(bench.door.session.phase == .online)
+        bench.door.note(datasets: [], askedAt: 5)
         bench.door.linkWoken()
         let answers = bench.door.unsent.map { String(decoding: $0.payload, as: UTF8.self) }
         #expect(
             answers.count == 2 && answers[0].contains("device/list") && answers[1].contains("device/get"), "\(answers)")
         #expect(
             routed.messages.withLock { $0.map { String(decoding: $0.topic, as: UTF8.self) } } == [request(new, "dataset/create")])
-        #expect(bench.isForHere(request(gone, "device/list")))
+        #expect(!bench.isForHere(request(gone, "device/list")))
+        bench.door.note(datasets: [], askedAt: 5)
+        bench.door.linkWoken()
+        #expect(bench.door.unsent.count == 3)
+    }
+
+    /// The reception of a cluster that is online, what it passes on, and a dataset of another shard.
+    private func withReception(_ body: (DoorBench, Routed, String) throws -> Void) throws {
+        let routed = Routed()
+        let dataset = try #require((0..<1000).lazy.map { "d\($0)" }.first { Sharding.shard(of: $0) != 0 })
+        let bench = DoorBench(
+            role: ShardRole(
+                shard: 0, createsDatasets: true, isFresh: { true },
+                route: { message in routed.messages.withLock { $0.append(message) } }, askStore: { 5 }, isComplete: { true }))
+        bench.door.session.phase = .online
+        // Replies are kept, and can be looked at.
+        bench.door.shardState.opening = ["another"]
+        try body(bench, routed, dataset)
+    }
+
+    @Test("What came behind the first update of a dataset was answered before it: there was none")
+    func behindFirstUpdate() throws {
+        try withReception { bench, routed, dataset in
+            let topics = [
+                "\(dataset)/-/-/-/-/phone/position", "geomatch/\(dataset)/me/request/device/get",
+                "geomatch/\(dataset)/me/request/dataset/delete",
+            ]
+            for topic in topics { #expect(!bench.isForHere(topic)) }
+            #expect(routed.topics == topics && bench.door.unsent.isEmpty)
+            // All is passed on up to the notice, which has a mark follow.
+            #expect(bench.isOwn("geomatch/geomatch/notice/i-9", #"{"held":["\#(dataset)"]}"#))
+            #expect(routed.topics == topics + [""])
+            #expect(!bench.isForHere(topics[1]) && routed.topics.count == 4)
+        }
+    }
+
+    @Test("What was made over HTTP was unknown to the next request over MQTT: the store is asked")
+    func madeOverHTTP() throws {
+        try withReception { bench, routed, dataset in
+            let request = "geomatch/\(dataset)/me/request/device/list"
+            func say(_ datasets: Set<String>, askedAt instant: Int64) {
+                bench.door.note(datasets: datasets, askedAt: instant)
+                bench.door.linkWoken()
+            }
+            #expect(!bench.isForHere(request))
+            say([], askedAt: 4)
+            #expect(routed.topics.isEmpty && bench.door.unsent.isEmpty)
+            say([dataset], askedAt: 5)
+            #expect(routed.topics == [request] && bench.door.unsent.isEmpty)
+            #expect(!bench.isForHere("geomatch/nowhere/me/request/device/list"))
+            say([dataset], askedAt: 6)
+            #expect(routed.topics == [request] && bench.door.unsent.count == 1)
+        }
+    }
+
+    @Test("What was passed on in a new dataset was handled behind what came later, and twice")
+    func passedOnFirst() throws {
+        let dataset = "new"
+        let shard = Sharding.shard(of: dataset)
+        let bench = DoorBench(
+            role: ShardRole(
+                shard: shard, createsDatasets: true, isFresh: { true }, route: { _ in }, askStore: { 0 }, isComplete: { true }))
+        bench.door.session.phase = .online
+        bench.door.core.createDatasets([dataset])
+        let topic = "\(dataset)/-/-/-/-/a/count"
+        func passedOn(_ count: Int) -> RoutedMessage {
+            RoutedMessage(
+                topic: Array(topic.utf8), payload: Array(#"{"count":\#(count)}"#.utf8), responseTopic: nil, correlation: nil,
+                isRetained: false, shard: shard)
+        }
+        var accepted: Int {
+            let updates = bench.door.core.hub.figures.first { $0.dataset == dataset }?.updates ?? []
+            return updates.filter { $0.outcome == "accepted" }.map(\.count).reduce(0, +)
+        }
+        func come(_ message: RoutedMessage) {
+            bench.door.receive(message)
+            bench.door.linkWoken()
+        }
+        // Before its notice the reception has it.
+        #expect(!bench.isForHere(topic))
+        come(passedOn(1))
+        #expect(accepted == 1)
+        #expect(bench.isOwn("geomatch/geomatch/notice/i-\(shard)", #"{"held":["\#(dataset)"]}"#))
+        #expect(!bench.isForHere(topic) && accepted == 1)
+        come(passedOn(2))
+        #expect(accepted == 2)
+        come(.endOfPassedOn(dataset))
+        #expect(bench.door.shardState.keptBack.all.isEmpty && bench.isForHere(topic))
     }
 
     @Test("It begins away, knows nothing of the broker, and no two probes are the same")
@@ -194,7 +281,8 @@ struct SessionTests {
             bench.door.mustAdopt = mustAdopt
             return bench.door.retainedFilters.map(\.filter)
         }
-        let role = ShardRole(shard: 1, createsDatasets: false, isFresh: { true }, route: { _ in }, isComplete: { true })
+        let role = ShardRole(
+            shard: 1, createsDatasets: false, isFresh: { true }, route: { _ in }, askStore: { 0 }, isComplete: { true })
         for (bench, isNode) in [(DoorBench(prefix: prefix), false), (DoorBench(prefix: prefix, role: role), true)] {
             let live = prefix + "live/"
             bench.door.core.createDatasets(["kept"])

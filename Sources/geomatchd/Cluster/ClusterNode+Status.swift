@@ -6,11 +6,11 @@ import MQTTDoor
 // What others learn.
 
 extension ClusterNode {
-    func report(_ view: ClusterView) {
+    func report(_ view: ClusterView, askedAt instant: Int64) {
         let (serving, running, isBusy) = lock.withLock { (member.serving, shards, !starting.isEmpty) }
         let datasets = serving.keys.reduce(0) { $0 + view.datasetCounts[$1] }
         door.set(status: status.encode(isOnline: true, node: (datasets, epochs)))
-        running[0]?.running.door.note(datasets: Set(view.datasets))
+        running[0]?.running.door.note(datasets: Set(view.datasets), askedAt: instant)
         // Requests in unknown datasets are shard 0's: before it is served, nobody would answer them.
         let isReceiving = view.owner(of: 0).map { $0 != name || running[0] != nil } ?? false
         guard !wasOnline, door.reachesBroker, !isBusy, isReceiving, running.values.allSatisfy(\.isOnline), view.isComplete else {

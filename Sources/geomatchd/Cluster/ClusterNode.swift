@@ -167,6 +167,7 @@ final class ClusterNode: @unchecked Sendable {
     func run(_ surroundings: ShardDaemon.Surroundings) {
         around = surroundings
         while true {
+            let beganAt = LeaseClock.now()
             let pause = beat()
             if lock.withLock({
                 member.isLeaving && member.renewing.isEmpty && starting.isEmpty && ending.isEmpty && ended.isEmpty
@@ -180,6 +181,9 @@ final class ClusterNode: @unchecked Sendable {
             }
             // Not the wall clock, which may be set meanwhile.
             _ = hurried.wait(timeout: .now() + .milliseconds(Int(pause)))
+            // However many ask.
+            let rest = beganAt + Member.hurriedBeatMilliseconds - LeaseClock.now()
+            if rest > 0 { usleep(useconds_t(rest * 1000)) }
         }
         if !isReplaced {
             do { try cluster.leases.leave(entry) } catch {
@@ -218,7 +222,7 @@ final class ClusterNode: @unchecked Sendable {
             standDown(view)
             routeOwnerless()
             startMissing(view)
-            report(view)
+            report(view, askedAt: sentAt)
             writeContents()
             return isOver ? 0 : lock.withLock { member.pause }
         } catch JoinRefusal.replaced {

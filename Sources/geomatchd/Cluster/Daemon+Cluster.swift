@@ -50,7 +50,12 @@ extension Daemon {
         let surroundings = ShardDaemon.Surroundings(
             daemon: self, cluster: store, identity: identity, secret: secret, endpoint: endpoint, status: status,
             access: access, push: push, signKey: signer.sign, clock: clock,
-            route: { [weak node] in node?.route($0) }, isComplete: { [weak node] in node?.isComplete ?? true },
+            route: { [weak node] in node?.route($0) },
+            askStore: { [weak node] in
+                let now = LeaseClock.now()
+                node?.lookAgain()
+                return now
+            }, isComplete: { [weak node] in node?.isComplete ?? true },
             noteContents: { [weak node] in node?.note($0) },
             clusterStatus: { [weak node] in node?.clusterStatus ?? ClusterStatus(nodes: [], datasets: []) }, front: front)
         try node.join()

@@ -55,6 +55,7 @@ final class ShardDaemon: @unchecked Sendable {
         let signKey: @Sendable (KeyClaims) -> SignedKey
         let clock: LeaseClock
         let route: @Sendable (RoutedMessage) -> Void
+        let askStore: @Sendable () -> Int64
         let isComplete: @Sendable () -> Bool
         let noteContents: @Sendable (SharedContents) -> Void
         let clusterStatus: @Sendable () -> ClusterStatus
@@ -89,7 +90,7 @@ final class ShardDaemon: @unchecked Sendable {
         configuration.broker = broker
         configuration.role = ShardRole(
             shard: shard, createsDatasets: daemon.settings.autoCreateDatasets, isFresh: mayAct, route: around.route,
-            isComplete: around.isComplete)
+            askStore: around.askStore, isComplete: around.isComplete)
         configuration.readsEveryDataset = shard == 0 && daemon.settings.autoCreateDatasets
         // As of now: what was made since the last view was announced to the former owner of the shard.
         configuration.knownDatasets = Set(around.cluster.datasets.map(\.id))
