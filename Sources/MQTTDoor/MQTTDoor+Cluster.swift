@@ -84,7 +84,7 @@ extension MQTTDoor {
     /// The datasets whose messages the session reads.
     var servedDatasets: [String] {
         guard role != nil else { return core.hub.datasetNames }
-        return shardState.opened.union(shardState.closing).union(durableDatasets).sorted()
+        return shardState.opened.union(shardState.closing).union(shardState.begun.keys).union(durableDatasets).sorted()
     }
 
     /// Of these the reception hears: what the store says of datasets later than that holds.
@@ -93,12 +93,12 @@ extension MQTTDoor {
     /// The session is open: the reception learns what it has.
     func openDatasets() {
         guard let role, !role.isReception else { return }
+        endKeeping { _ in true }
         // Some were deleted by requests that had waited for the session.
         shardState.closing.formUnion(shardState.opened.subtracting(core.hub.datasetNames))
         let durable = durableDatasets
         shardState.opened.formUnion(durable)
         shardState.opening = []
-        endKeeping { _ in true }
         if !durable.isEmpty { publishNotice(durable.sorted(), isHeld: true) }
         if !shardState.closing.isEmpty { publishNotice(shardState.closing.sorted(), isHeld: false) }
     }
@@ -181,6 +181,8 @@ extension MQTTDoor {
         shardState.opened.formUnion(due)
         shardState.passedOn.subtract(due)
         handle(shardState.keptBack.take { due.contains($0.dataset) })
+        // Some may be gone by now.
+        datasetsChanged()
     }
 
     /// The reception heard of a dataset: what came before is passed on with all that was, and the mark behind it.

@@ -241,6 +241,11 @@ struct SessionTests {
         #expect(accepted == 2)
         come(.endOfPassedOn(dataset))
         #expect(bench.door.shardState.keptBack.all.isEmpty && bench.isForHere(topic))
+        // One that is gone again when its notice comes is read up to the next one.
+        #expect(bench.isOwn("geomatch/geomatch/notice/i-\(shard)", #"{"held":["gone"]}"#))
+        #expect(bench.door.servedDatasets == ["gone", dataset])
+        come(.endOfPassedOn("gone"))
+        #expect(bench.door.shardState.closing == ["gone"] && bench.door.servedDatasets == ["gone", dataset])
     }
 
     @Test("It begins away, knows nothing of the broker, and no two probes are the same")
