@@ -35,6 +35,27 @@ struct AdoptionTests {
         #expect(harness.result("device/get", #"{"id":"stranger"}"#)?["location"]?["latitude"]?.number == 1)
     }
 
+    @Test("The position of a device whose creation was lost with a kill made it, and the creation asked for again was a conflict")
+    func lostCreation() throws {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.isDiskSlow = true
+        harness.published.removeAll()
+        let creation = #"{"requestId":"r","deviceType":"PinDevice","id":"new","location":{"latitude":1,"longitude":1}}"#
+        harness.send("geomatch/d/alice/request/device/create", creation)
+        let broker = retained(harness)
+        #expect(broker.count == 1 && harness.takeReply() == nil)
+        harness.restart(killed: true)
+        harness.isDiskSlow = false
+        for (topic, payload) in broker { harness.adopt(topic, payload) }
+        #expect(harness.refusal("device/get", #"{"id":"new"}"#) == "notFound id")
+        let created = try #require(harness.result("device/create", creation))
+        #expect(created["deviceType"]?.text == "PinDevice" && created["location"]?["latitude"]?.number == 1)
+        harness.published.removeAll()
+        harness.send("d/-/-/-/-/new/position", #"{"latitude":2,"longitude":2}"#)
+        #expect(harness.result("device/get", #"{"id":"new"}"#)?["location"]?["latitude"]?.number == 2)
+    }
+
     @Test("What is known and as new stays, and a foreign message is cleared")
     func knownStays() throws {
         let harness = HubHarness()

@@ -18,7 +18,8 @@ extension LiveBook {
     /// Restores a live state that somebody keeps and that a crash made us forget: live state is written behind, so the store may lack
     /// the last second before a kill, or a whole topic.
     ///
-    /// Only the daemon reports live states, so what is kept is as good as the state itself; what is known and as new stays.
+    /// Only the daemon reports live states, so what is kept is as good as the state itself; what is known and as new stays. It makes no
+    /// device: a request that was to make one reports its position before the store has it, and may be repeated.
     func adopt(_ message: IncomingUpdate, of live: LiveTopic, in dataset: Dataset, _ turn: inout Turn) {
         let canonical = live.encoded
         let known = states[canonical]
@@ -42,7 +43,7 @@ extension LiveBook {
         guard !state.isKnown || reported.receivedAt > state.receivedAt else { return }
         let current = currentPosition(of: state)
         let isOutdated = reported.timestamp < max(state.time(at: turn.now), current?.time(at: turn.now) ?? .min)
-        guard !isOutdated, (try? admit(state, instead: current, &turn)) != nil else {
+        guard !isOutdated, (try? admit(state, instead: current, makesDevice: false, &turn)) != nil else {
             if !state.isKnown { clearPublished(canonical, &turn) }
             return
         }

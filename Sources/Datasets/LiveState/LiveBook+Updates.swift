@@ -71,13 +71,18 @@ extension LiveBook {
 
     /// Checks that there is room for the state, and finds or makes the device that a position names.
     ///
-    /// - Parameter instead: The state that goes when this one comes.
-    func admit(_ state: LiveState, instead current: LiveState?, _ turn: inout Turn) throws(WireError) {
+    /// - Parameters:
+    ///   - instead: The state that goes when this one comes.
+    ///   - makesDevice: Where there is none of the name.
+    func admit(
+        _ state: LiveState, instead current: LiveState?, makesDevice: Bool = true, _ turn: inout Turn
+    ) throws(WireError) {
         if state.payload == nil, current == nil { try state.dataset.checkRoomForLiveTopic(of: state.item) }
         try state.dataset.checkRoom(
             forLiveBytes: properties.count + state.topic.utf8.count + LiveMessage.frameBytes,
             insteadOf: (state.payload ?? current?.payload)?.count ?? 0)
         if state.namesDevice, state.device == nil {
+            guard makesDevice || state.dataset.devices[state.itemID] != nil else { return }
             state.device = try device(state.itemID, movedIn: state.dataset, &turn)
         }
     }
