@@ -14,7 +14,7 @@ extension Hub {
     }
 
     func createDataset(_ record: DatasetRecord, _ turn: inout Turn) throws(WireError) -> Dataset {
-        guard datasets.count < configuration.limits.datasets else {
+        guard datasets.count + (configuration.datasetCountElsewhere?() ?? 0) < configuration.limits.datasets else {
             throw WireError(
                 .limit, "there are \(configuration.limits.datasets) datasets, the maximum", field: "dataset")
         }

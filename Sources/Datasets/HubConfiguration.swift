@@ -33,6 +33,8 @@ public struct HubConfiguration: Sendable {
     public var clusterStatus: (@Sendable () -> ClusterStatus)?
     /// The datasets of others in the cluster.
     public var datasetsElsewhere: (@Sendable () -> [DatasetRecord])?
+    /// How many those are, as of a moment ago: asked at each creation.
+    public var datasetCountElsewhere: (@Sendable () -> Int)?
     /// What those hold as far as it is known, by name: an object with `activeDomains` and `counts`.
     public var contentsElsewhere: (@Sendable (_ datasets: [String]) -> [String: [UInt8]])?
     /// Takes the same of a dataset that is here, whenever it changed; nil: the dataset is gone.

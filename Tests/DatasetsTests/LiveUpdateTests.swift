@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import Wire
 
@@ -318,6 +319,23 @@ struct LiveUpdateTests {
             harness.refusal("device/create", #"{"deviceType":"PinDevice","location":{"latitude":1,"longitude":1}}"#) == "limit")
         #expect(harness.hub.datasets["d"]?.devices.count == 1)
         #expect(harness.refusal("dataset/create", client: "admin", dataset: "e") == "limit dataset")
+    }
+
+    @Test("Each shard of a cluster had room for as many datasets as all of a daemon's")
+    func datasetsElsewhere() {
+        let elsewhere = Mutex(1)
+        let harness = HubHarness {
+            $0.limits.datasets = 3
+            $0.datasetCountElsewhere = { elsewhere.withLock { $0 } }
+        }
+        func create(_ dataset: String) -> String? { harness.refusal("dataset/create", client: "admin", dataset: dataset) }
+        #expect(create("a") == nil)
+        elsewhere.withLock { $0 = 2 }
+        #expect(create("b") == "limit dataset")
+        harness.send("b/-/-/-/-/m/co2", #"{"co2":1}"#)
+        #expect(harness.hub.datasetNames == ["a"])
+        elsewhere.withLock { $0 = 1 }
+        #expect(create("b") == nil && create("c") == "limit dataset")
     }
 
     @Test("A device that there is no room for is refused, and so is its position")

@@ -56,6 +56,7 @@ extension Daemon {
                 node?.lookAgain()
                 return now
             }, isComplete: { [weak node] in node?.isComplete ?? true },
+            datasetCounts: { [weak node] in node?.lastView?.datasetCounts ?? [] },
             noteContents: { [weak node] in node?.note($0) },
             clusterStatus: { [weak node] in node?.clusterStatus ?? ClusterStatus(nodes: [], datasets: []) }, front: front)
         try node.join()

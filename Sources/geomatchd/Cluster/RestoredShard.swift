@@ -38,6 +38,9 @@ final class RestoredShard: @unchecked Sendable {
             // A store that cannot be reached is not waited for.
             (clock.isFresh ? cluster.datasets : cluster.leases.knownDatasets).filter { Sharding.shard(of: $0.id) != shard }
         }
+        configuration.datasetCountElsewhere = { [counts = around.datasetCounts] in
+            counts().enumerated().reduce(0) { $1.offset == shard ? $0 : $0 + $1.element }
+        }
         configuration.contentsElsewhere = { [cluster = around.cluster, clock = around.clock] in
             clock.isFresh ? cluster.contents(of: $0) : [:]
         }

@@ -57,6 +57,8 @@ final class ShardDaemon: @unchecked Sendable {
         let route: @Sendable (RoutedMessage) -> Void
         let askStore: @Sendable () -> Int64
         let isComplete: @Sendable () -> Bool
+        /// By shard, as of the last view.
+        let datasetCounts: @Sendable () -> [Int]
         let noteContents: @Sendable (SharedContents) -> Void
         let clusterStatus: @Sendable () -> ClusterStatus
         /// nil: HTTP is off.
