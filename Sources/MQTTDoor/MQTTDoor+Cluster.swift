@@ -193,7 +193,7 @@ extension MQTTDoor {
         if isNew { role?.route(.endOfPassedOn(dataset)) }
     }
 
-    private func handle(_ messages: [KeptMessages.Kept]) {
+    func handle(_ messages: [KeptMessages.Kept]) {
         guard !messages.isEmpty else { return }
         core.begin()
         for kept in messages { take(kept.message) }
@@ -253,7 +253,7 @@ extension MQTTDoor {
     /// What was refused creates nothing: its owner answers in its place for so long.
     private static let createdMilliseconds: Int64 = 30_000
 
-    func route(_ message: InboundMessage, of dataset: String) { role?.route(RoutedMessage(message, of: dataset)) }
+    func route(_ message: InboundMessage, of dataset: String) { role?.route(marked(RoutedMessage(message, of: dataset))) }
 
     /// Has a request in a dataset that nobody has wait for what the store says: it may have been made over HTTP just now. Where what the
     /// broker held for the reception is being read, the notice that the dataset is deleted may come behind it.
@@ -291,7 +291,7 @@ extension MQTTDoor {
             || role?.createsDatasets == true && RequestTable.row(of: request)?.createsDataset == true
     }
 
-    /// Takes in what the reception passed on. From any thread.
+    /// Takes in what the reception or the former owner passed on. From any thread.
     public func receive(_ message: RoutedMessage) {
         routed.withLock { $0.append(message) }
         wake()
@@ -307,10 +307,11 @@ extension MQTTDoor {
         guard !messages.isEmpty else { return }
         core.begin()
         for message in messages { take(message) }
+        noteCame(messages)
         core.end()
     }
 
-    private func take(_ message: RoutedMessage) {
+    func take(_ message: RoutedMessage) {
         if let dataset = message.endedDataset {
             if !shardState.opened.contains(dataset) { shardState.passedOn.insert(dataset) }
             return endKeeping { $0 == dataset }

@@ -170,6 +170,7 @@ extension MQTTDoor {
             metadata: ["broker": "\(configuration.broker)", "datasets": .stringConvertible(core.hub.datasetNames.count)])
         core.health.becomeOnline()
         reviewUndecided()
+        awaitHandover()
         if role != nil { takeRouted() }
     }
 

@@ -29,6 +29,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         public var role: ShardRole?
         /// What the reception knows of the datasets of other shards.
         public var knownDatasets: Set<String>?
+        /// How many messages the former owner of the shard passed on as it ended.
+        public var passedOn = 0
 
         public init(
             broker: String, topics: Topics, instance: String, readsEveryDataset: Bool, inputQoS: Int32, liveQoS: Int32 = 0,
@@ -51,6 +53,9 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var topics: Topics { configuration.topics }
     var role: ShardRole? { configuration.role }
     var shardState = ShardState()
+    var handover: Handover
+    /// How many messages of its shard this door passed on as it ended.
+    let passedOn = Atomic(0)
     /// What the reception passed on, and what it is to know.
     let routed = Mutex<[RoutedMessage]>([])
     let newKnown = Mutex<(datasets: Set<String>, askedAt: Int64)?>(nil)
@@ -68,7 +73,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var isDiscoveryRemoved = false
     public var link: (any BrokerLink)?
     /// What other ecosystems publish, where the configuration names any.
-    private var adapters: Adapters
+    private(set) var adapters: Adapters
     /// Rules that are to take the place of those in force.
     private let newAdapters = Mutex<NewAdapters?>(nil)
     private let newDiscovered = Mutex<(datasets: [String], isWhole: Bool)?>(nil)
@@ -129,6 +134,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         discoveryTree = Array(configuration.homeAssistant.tree.utf8)
         discovery = Discovery(
             Discovery.Naming(prefix: configuration.topics.prefix, version: configuration.status.version))
+        handover = Handover(expected: configuration.passedOn)
         session.held = Set(heldFilters)
         if let datasets = configuration.knownDatasets { (shardState.known, shardState.lastView) = (datasets, datasets) }
         // What waited for the session at the broker comes before it is online.
@@ -239,16 +245,16 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         core.begin()
         for index in 0..<batch.count {
             let message = batch[index]
-            if !isOwn(message) && !isDiscovery(message) && !adapt(message) { receive(message) }
+            if !isOwn(message) && !isDiscovery(message) && !waits(message) && !adapt(message) { receive(message) }
         }
         core.end()
         if case .probing = session.phase { awaitProbe() }
     }
 
     /// Whether what comes now is for the next owner: what is taken in while this one ends would be carried out and never answered.
-    private func passesOn(_ reading: Reading) -> Bool {
-        stopsAt != nil && reading != .elsewhere && hasSuccessor.load(ordering: .acquiring)
-    }
+    private func passesOn(_ reading: Reading) -> Bool { isHandingOver && reading != .elsewhere }
+
+    var isHandingOver: Bool { stopsAt != nil && hasSuccessor.load(ordering: .acquiring) }
 
     private func receive(_ message: InboundMessage) {
         if role != nil, !isForHere(message) { return }
@@ -288,7 +294,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     /// The first level of a live topic.
-    private static func dataset(of topic: UnsafeRawBufferPointer) -> String {
+    static func dataset(of topic: UnsafeRawBufferPointer) -> String {
         String(decoding: topic.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
     }
 
@@ -388,6 +394,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         if role != nil {
             settleLease()
             settleStatus()
+            settleHandover()
         }
         next = min(next, settleBroker(at: core.clock.now()), settleDiscovery(at: core.clock.now()))
         if stopsAt != nil { end() }
@@ -404,6 +411,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         if stopsAt == nil {
             stopsAt = now + Self.endMilliseconds
             // Who comes next has neither.
+            endHandover()
             endKeeping { _ in true }
             decideUndecided([], askedAt: .max)
             core.finish()

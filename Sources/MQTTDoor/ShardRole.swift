@@ -36,7 +36,7 @@ public struct ShardRole: Sendable {
     func serves(_ dataset: String) -> Bool { Sharding.shard(of: dataset) == shard }
 }
 
-/// A message on its way from the reception to the owner of a shard.
+/// A message on its way to the owner of a shard: from the reception, or from the former owner.
 public struct RoutedMessage: Sendable, Equatable {
     /// As it was published, with the prefix.
     public var topic: [UInt8]
@@ -45,9 +45,12 @@ public struct RoutedMessage: Sendable, Equatable {
     public var correlation: [UInt8]?
     public var isRetained: Bool
     public var shard: Int
+    /// It came to the owner of the shard as that ended, before all that comes to the next one over its session. Not for what is retained.
+    public var isOfFormerOwner: Bool
 
     public init(
-        topic: [UInt8], payload: [UInt8], responseTopic: [UInt8]?, correlation: [UInt8]?, isRetained: Bool, shard: Int
+        topic: [UInt8], payload: [UInt8], responseTopic: [UInt8]?, correlation: [UInt8]?, isRetained: Bool, shard: Int,
+        isOfFormerOwner: Bool = false
     ) {
         self.topic = topic
         self.payload = payload
@@ -55,6 +58,7 @@ public struct RoutedMessage: Sendable, Equatable {
         self.correlation = correlation
         self.isRetained = isRetained
         self.shard = shard
+        self.isOfFormerOwner = isOfFormerOwner
     }
 
     init(_ message: InboundMessage, of dataset: String) {
@@ -73,9 +77,10 @@ public struct RoutedMessage: Sendable, Equatable {
     /// The dataset that it says this of.
     var endedDataset: String? { topic.isEmpty ? String(decoding: payload, as: UTF8.self) : nil }
 
-    /// Shard, retained, then each part behind its length; the length of a part that is missing is -1.
+    /// Shard, whether it is retained (1) or of the former owner (2), then each part behind its length; the length of a part that is
+    /// missing is -1.
     public var encoded: [UInt8] {
-        var bytes: [UInt8] = [UInt8(shard), isRetained ? 1 : 0]
+        var bytes: [UInt8] = [UInt8(shard), isRetained ? 1 : isOfFormerOwner ? 2 : 0]
         for part in [topic, payload, responseTopic, correlation] {
             withUnsafeBytes(of: Int32(part?.count ?? -1).bigEndian) { bytes += $0 }
             bytes += part ?? []
@@ -103,6 +108,6 @@ public struct RoutedMessage: Sendable, Equatable {
         guard let topic = parts[0], let payload = parts[1], rest.isEmpty else { return nil }
         self.init(
             topic: topic, payload: payload, responseTopic: parts[2], correlation: parts[3], isRetained: bytes[1] == 1,
-            shard: Int(bytes[0]))
+            shard: Int(bytes[0]), isOfFormerOwner: bytes[1] == 2)
     }
 }

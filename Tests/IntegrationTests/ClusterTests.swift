@@ -261,6 +261,38 @@ extension Integration {
             }
         }
 
+        @Test("What one client asked for in a row was carried out in another order while a node handed over")
+        func handingOverInOrder() throws {
+            try withNodes(["a", "b"]) { _, nodes, client in
+                try createAll(client)
+                #expect(eventually { (try? loads(client)) == [3, 4] })
+                let moved = try owners(client).filter { $0.value == "a" && $0.key != "home" }.keys.sorted()
+                #expect(!moved.isEmpty)
+                nodes["a"]?.program.signal(SIGTERM)
+                var count = 0
+                while nodes["a"]?.program.isRunning == true, count < 10_000 {
+                    for dataset in moved {
+                        client.send(
+                            "device/update", ["id": "phone", "name": .string("\(count)")], id: "\(dataset) \(count)",
+                            dataset: dataset)
+                    }
+                    count += 1
+                    usleep(2000)
+                }
+                #expect(nodes["a"]?.program.waitForExit() == 0)
+                for dataset in moved {
+                    _ = try client.request("device/get", ["id": "phone"], dataset: dataset)
+                    // Each change of the device has the next generation.
+                    let generations = (0..<count).compactMap { index in
+                        let reply = client.reply(to: "\(dataset) \(index)", seconds: 0.05)
+                        return reply?["result"]?["revision"]?.asString.flatMap { Int($0.prefix { $0 != "-" }) }
+                    }
+                    #expect(generations.count > count / 2)
+                    #expect(generations == generations.sorted(), "\(dataset)")
+                }
+            }
+        }
+
         @Test("What must not begin beside a cluster does not")
         func refusals() throws {
             let server = try PostgresServer()

@@ -14,7 +14,7 @@ import Testing
 private struct DoorBench {
     let door: MQTTDoor
 
-    init(prefix: String = "", clock: CoreClock = .system, role: ShardRole? = nil) {
+    init(prefix: String = "", clock: CoreClock = .system, role: ShardRole? = nil, passedOn: Int = 0) {
         let topics = Topics(prefix: prefix)
         var configuration = HubConfiguration()
         configuration.naming = topics.naming
@@ -26,6 +26,7 @@ private struct DoorBench {
             broker: "mqtt://h:1", topics: topics, instance: "i", readsEveryDataset: true, inputQoS: 0,
             status: StatusMessage(version: "1", instance: "i", startedAt: 0))
         ours.role = role
+        ours.passedOn = passedOn
         door = MQTTDoor(ours, core: core, heldFilters: ["old/#"])
     }
 
@@ -48,6 +49,27 @@ private struct DoorBench {
                     topic: name, payload: UnsafeRawBufferPointer(start: nil, count: 0), retain: false, qos: 1, responseTopic: nil,
                     correlation: nil))
         }
+    }
+
+    /// Messages that the broker hands over together.
+    func receive(_ topics: [String]) {
+        var buffer = InboundBuffer()
+        for topic in topics {
+            Array(topic.utf8).withUnsafeBytes { topic in
+                Array("{}".utf8).withUnsafeBytes { payload in
+                    buffer.append(
+                        topic: topic, payload: payload, qos: 1, retain: false, leftOut: 0, response: nil, correlation: nil)
+                }
+            }
+        }
+        door.linkReceived(buffer.batch(0..<topics.count))
+    }
+
+    /// The probe that it waits for comes back.
+    func becomeOnline() -> Bool {
+        door.session.phase = .probing(until: .max)
+        return isOwn("geomatch/geomatch/\(door.sessionName)/request/probe/" + door.session.nextProbe())
+            && door.session.phase == .online
     }
 
     /// Whether the door takes the message for its own.
@@ -123,6 +145,91 @@ struct SessionTests {
         bench.door.linkWoken()
         #expect(bench.isForHere(request) == isLast && bench.isForHere("\(dataset)/a/b/c/d/e/position") == isLast)
         #expect(routed.messages.withLock { $0.map { String(decoding: $0.topic, as: UTF8.self) } }.contains(request) == !isLast)
+    }
+
+    /// A dataset of shard 0, and a role there.
+    private func handedOver(_ routed: Routed) throws -> (dataset: String, role: ShardRole) {
+        let dataset = try #require((0..<1000).lazy.map { "d\($0)" }.first { Sharding.shard(of: $0) == 0 })
+        let role = ShardRole(
+            shard: 0, createsDatasets: false, isFresh: { true },
+            route: { message in routed.messages.withLock { $0.append(message) } }, isComplete: { true })
+        return (dataset, role)
+    }
+
+    /// Who was answered, in order.
+    private func answered(_ bench: DoorBench) -> [String] {
+        bench.door.linkWoken()
+        return bench.door.unsent.compactMap { message in
+            let levels = String(decoding: message.topic, as: UTF8.self).split(separator: "/")
+            return levels.count == 4 ? String(levels[2]) : nil
+        }
+    }
+
+    @Test("What came to an owner as it ended was carried out behind what came to the next one later")
+    func handedOverInOrder() throws {
+        let routed = Routed()
+        let (dataset, role) = try handedOver(routed)
+        func request(_ client: String) -> String { "geomatch/\(dataset)/\(client)/request/device/list" }
+        let former = DoorBench(role: role)
+        former.door.stop()
+        former.door.linkWoken()
+        former.receive([request("a"), request("b")])
+        #expect(former.door.passedOnCount == 2)
+        let passedOn = routed.messages.withLock { $0 }.compactMap { $0.encoded.withUnsafeBytes { RoutedMessage($0) } }
+        #expect(passedOn.count == 2 && passedOn.allSatisfy(\.isOfFormerOwner))
+        let next = DoorBench(role: role, passedOn: former.door.passedOnCount)
+        // Replies are kept, and can be looked at.
+        next.door.shardState.opening = ["another"]
+        next.receive([request("c")])
+        #expect(next.becomeOnline())
+        #expect(answered(next) == [])
+        next.door.receive(passedOn[0])
+        #expect(answered(next) == ["a"])
+        next.receive([request("d")])
+        next.door.receive(passedOn[1])
+        #expect(answered(next) == ["a", "b", "c", "d"])
+        next.receive([request("e")])
+        #expect(answered(next) == ["a", "b", "c", "d", "e"])
+    }
+
+    @Test("What the former owner passed on and is lost is waited for two seconds, or until the end", arguments: [false, true])
+    func handedOverInPart(ends: Bool) throws {
+        let routed = Routed()
+        let (dataset, role) = try handedOver(routed)
+        let later = Mutex<Int64>(0)
+        let clock = CoreClock(
+            now: CoreClock.system.now, monotonic: { CoreClock.system.monotonic() + later.withLock { $0 } })
+        let bench = DoorBench(clock: clock, role: role, passedOn: 1)
+        bench.door.shardState.opening = ["another"]
+        bench.receive(["geomatch/\(dataset)/a/request/device/list"])
+        #expect(bench.becomeOnline())
+        _ = bench.door.linkTick(now: CoreClock.system.now())
+        #expect(answered(bench) == [])
+        if ends { bench.door.stop(endsService: true) } else { later.withLock { $0 = 2000 } }
+        _ = bench.door.linkTick(now: CoreClock.system.now())
+        #expect(answered(bench) == ["a"])
+    }
+
+    @Test("Only what the former owner of the shard passed on is marked, and nothing that was retained")
+    func marks() throws {
+        let routed = Routed()
+        let (dataset, role) = try handedOver(routed)
+        let other = try #require((0..<1000).lazy.map { "d\($0)" }.first { Sharding.shard(of: $0) != 0 })
+        let bench = DoorBench(role: role)
+        func message(_ shard: Int, isRetained: Bool = false) -> RoutedMessage {
+            RoutedMessage(
+                topic: Array(dataset.utf8), payload: [1], responseTopic: nil, correlation: [2], isRetained: isRetained,
+                shard: shard)
+        }
+        #expect(!bench.door.marked(message(0)).isOfFormerOwner)
+        bench.door.stop()
+        bench.door.linkWoken()
+        #expect(bench.door.marked(message(0)).isOfFormerOwner)
+        for message in [message(Sharding.shard(of: other)), message(0, isRetained: true)] {
+            #expect(bench.door.marked(message) == message)
+            #expect(message.encoded.withUnsafeBytes { RoutedMessage($0) } == message)
+        }
+        #expect(bench.door.passedOnCount == 1)
     }
 
     @Test("A request in a dataset that was deleted while the reception was dead was answered a second time")

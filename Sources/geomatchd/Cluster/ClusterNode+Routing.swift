@@ -40,11 +40,18 @@ extension ClusterNode {
     /// - Parameter wasPassedOn: By another node.
     func route(_ message: RoutedMessage, wasPassedOn: Bool = false) {
         let arrival = OwnerlessMessage(message: message, since: LeaseClock.now(), wasPassedOn: wasPassedOn)
-        if let owner = lock.withLock({ keepOrPass(arrival) }) { door.send(message, to: owner) }
+        lock.withLock {
+            // In order: behind what waits for the next beat.
+            if ownerless.count < Self.ownerlessMax, ownerless.contains(where: { $0.message.shard == message.shard }) {
+                ownerless.append(arrival)
+            } else {
+                keepOrPass(arrival)
+            }
+        }
     }
 
-    /// - Returns: The other node that the message is for; nil where it is kept here. Only while the lock is held.
-    private func keepOrPass(_ arrival: OwnerlessMessage) -> String? {
+    /// Keeps a message here, or sends it to the other node that it is for. Only while the lock is held.
+    private func keepOrPass(_ arrival: OwnerlessMessage) {
         let message = arrival.message
         if let shard = shards[message.shard] {
             shard.running.door.receive(message)
@@ -52,13 +59,12 @@ extension ClusterNode {
             waiting[message.shard, default: []].append(message)
             hurried.signal()
         } else if !arrival.wasPassedOn, let owner = view?.owner(of: message.shard), owner != name {
-            return owner
+            door.send(message, to: owner)
         } else if ownerless.count < Self.ownerlessMax {
             ownerless.append(arrival)
         } else {
             noteLost(message)
         }
-        return nil
     }
 
     private func noteLost(_ message: RoutedMessage) {
@@ -76,18 +82,13 @@ extension ClusterNode {
     /// What came for shards that were just then nobody's.
     func routeOwnerless() {
         let now = LeaseClock.now()
-        let leaving = lock.withLock { () -> [(RoutedMessage, String)] in
+        lock.withLock {
             let all = ownerless
             ownerless = []
-            return all.compactMap { arrival in
-                guard now - arrival.since < Self.ownerlessMilliseconds else {
-                    noteLost(arrival.message)
-                    return nil
-                }
-                return keepOrPass(arrival).map { (arrival.message, $0) }
+            for arrival in all {
+                if now - arrival.since < Self.ownerlessMilliseconds { keepOrPass(arrival) } else { noteLost(arrival.message) }
             }
         }
-        for (message, owner) in leaving { door.send(message, to: owner) }
     }
 
     private static let ownerlessMax = 10_000

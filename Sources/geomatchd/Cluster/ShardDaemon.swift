@@ -96,6 +96,7 @@ final class ShardDaemon: @unchecked Sendable {
         configuration.readsEveryDataset = shard == 0 && daemon.settings.autoCreateDatasets
         // As of now: what was made since the last view was announced to the former owner of the shard.
         configuration.knownDatasets = Set(around.cluster.datasets.map(\.id))
+        configuration.passedOn = try Self.passedOn(shard, before: epoch, store)
         let door = MQTTDoor(configuration, core: core, heldFilters: filters)
         running = RunningDaemon(core: core, door: door)
         running.http = around.front?.door(of: core, mayNotify: mayAct, wakeCore: { [weak door] in door?.wake() })
@@ -164,6 +165,15 @@ final class ShardDaemon: @unchecked Sendable {
 
     private static func life(_ shard: Int) -> String { "life/\(shard)" }
 
+    /// How many messages an owner passed on as it ended, behind its epoch.
+    private static func passed(_ shard: Int) -> String { "passed/\(shard)" }
+
+    /// How many messages the owner before this epoch passed on.
+    private static func passedOn(_ shard: Int, before epoch: Int64, _ store: PostgresStore) throws -> Int {
+        let numbers = try store.metadata(passed(shard))?.split(separator: " ").compactMap { Int64($0) } ?? []
+        return numbers.count == 2 && numbers[0] == epoch - 1 ? Int(clamping: numbers[1]) : 0
+    }
+
     /// Whether its session is open.
     var isOnline: Bool { running.core.health.isOnline }
 
@@ -185,6 +195,9 @@ final class ShardDaemon: @unchecked Sendable {
         if isWritten, !running.door.mustAdopt, !running.core.endedWhileLoading {
             try? store.setMetadata(Self.life(shard), "ended")
         }
+        let passedOn = running.door.passedOnCount
+        // Where the store does not take it, the next owner waits for none of them.
+        if passedOn > 0 { try? store.setMetadata(Self.passed(shard), "\(epoch) \(passedOn)") }
         closePosters()
     }
 
