@@ -1,5 +1,6 @@
 import Foundation
 import Loopback
+import PlainHTTP
 import Testing
 
 extension Integration {
@@ -143,6 +144,79 @@ extension Integration {
                     ["--data-dir", "data", "--listen", "127.0.0.1:\(Loopback.freePort())"], folder: folder)
                 #expect(code == 70 && text.contains("geomatch.sqlite"), "\(text)")
                 #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/data/geomatch.sqlite")) == damaged)
+            }
+        }
+
+        /// Its port of HTTP.
+        private func port(of daemon: Daemon) throws -> Int {
+            try daemon.waitOnline()
+            try #require(daemon.program.waitForLine("http listen="), "\(daemon.log)")
+            let port = try #require(daemon.log.firstMatch(of: /http listen=127\.0\.0\.1:(\d+)/), "\(daemon.log)").1
+            return try #require(Int(port))
+        }
+
+        private func expectEnd(of daemon: Daemon) {
+            let began = Date()
+            #expect(daemon.program.end(SIGTERM) == 0, "\(daemon.log)")
+            #expect(Date().timeIntervalSince(began) < 10)
+            #expect(daemon.log.contains("stopped"), "\(daemon.log)")
+        }
+
+        @Test("SIGTERM crashed the daemon while an upload paused, or a client did not take its answers")
+        func heldConnections() throws {
+            try withFolder { folder in
+                let daemon = try Daemon(folder: folder, arguments: ["--http", "127.0.0.1:0"])
+                defer { daemon.end() }
+                let port = try port(of: daemon)
+                let uploads = try ["/api/d/device/list", "/api/d/place/import?client=admin"].map { path in
+                    let upload = try Connection(to: port)
+                    upload.write("POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
+                    return upload
+                }
+                let reader = try Connection(to: port, buffered: 8192)
+                for _ in 0..<200 { reader.write("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+                #expect(try Connection(to: port).ask("GET", "/healthz").status == 200)
+                expectEnd(of: daemon)
+                withExtendedLifetime((uploads, reader)) {}
+            }
+        }
+
+        @Test(
+            "SIGTERM crashed the daemon while a client of TLS said nothing, before its handshake or behind it",
+            .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "certificates are made with openssl"))
+        func silentClients() throws {
+            try withFolder { folder in
+                let request =
+                    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+                    + " -keyout \(folder)/key.pem -out \(folder)/certificate.pem"
+                let openssl = try Program("/usr/bin/openssl", request.split(separator: " ").map(String.init))
+                try #require(openssl.waitForExit() == 0, "\(openssl.lines)")
+                let file = folder + "/geomatch.yaml"
+                try """
+                http:
+                  listen: 127.0.0.1:\(Loopback.freePort())
+                  tls:
+                    certificate-file: \(folder)/certificate.pem
+                    key-file: \(folder)/key.pem
+                """.write(toFile: file, atomically: true, encoding: .utf8)
+                let daemon = try Daemon(folder: folder, arguments: ["--config", file], environment: ["GEOMATCH_HTTP": ""])
+                defer { daemon.end() }
+                let port = try port(of: daemon)
+                // No handshake, half of its first message, and connections of HTTP/2 with nothing, and with an empty beginning.
+                let plain = try [[], [0x16, 3, 1, 2, 0, 1]].map { (bytes: [UInt8]) in
+                    let connection = try Connection(to: port)
+                    connection.write(bytes)
+                    return connection
+                }
+                let beginning = #"printf 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\000\000\000\004\000\000\000\000\000'; "#
+                let clients = try ["", beginning].map { said in
+                    let command = "(\(said)sleep 30) | openssl s_client -quiet -alpn h2 -connect 127.0.0.1:\(port)"
+                    return try Program("/bin/sh", ["-c", command])
+                }
+                defer { for client in clients { client.end() } }
+                for client in clients { #expect(client.waitForLine("verify"), "\(client.lines)") }
+                expectEnd(of: daemon)
+                withExtendedLifetime(plain) {}
             }
         }
 

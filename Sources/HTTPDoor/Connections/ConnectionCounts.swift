@@ -1,10 +1,11 @@
 import NIOCore
+import NIOSSL
 import Synchronization
 
-/// How many connections there are, together and from each address beyond loopback.
+/// The open connections: how many there are, together and from each address beyond loopback, and an end for all.
 final class ConnectionCounts: Sendable {
     private struct Counts {
-        var all = 0
+        var channels: [ObjectIdentifier: any Channel] = [:]
         var byAddress: [String: Int] = [:]
         /// Connections that do not count for their address.
         var exempt: Set<ObjectIdentifier> = []
@@ -26,15 +27,15 @@ final class ConnectionCounts: Sendable {
 
     init(_ limits: HTTPLimits) { self.limits = limits }
 
-    var all: Int { counts.withLock { $0.all } }
+    var all: Int { counts.withLock { $0.channels.count } }
 
     /// Counts a connection until it is closed.
     ///
     /// - Returns: false where there are too many: it is not counted.
     func admit(_ channel: any Channel) -> Bool {
         let address = channel.remoteAddress.flatMap { $0.isLoopback ? nil : $0.ipAddress }
-        guard take(address) else { return false }
         let number = ObjectIdentifier(channel)
+        guard take(channel, address) else { return false }
         channel.closeFuture.whenComplete { _ in self.giveBack(address, number) }
         return true
     }
@@ -54,18 +55,29 @@ final class ConnectionCounts: Sendable {
 
     func leave(_ address: String) { counts.withLock { $0.leave(address) } }
 
-    private func take(_ address: String?) -> Bool {
+    /// Closes what is still open, whatever keeps it open: a body that pauses, a client that reads nothing, a handshake without an end.
+    func closeAll() {
+        for channel in counts.withLock({ Array($0.channels.values) }) {
+            channel.eventLoop.execute {
+                // The encryption would wait for the other side to say that it closes, too.
+                let encryption = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+                if let encryption { encryption.close(promise: nil) } else { channel.close(promise: nil) }
+            }
+        }
+    }
+
+    private func take(_ channel: any Channel, _ address: String?) -> Bool {
         counts.withLock { counts in
-            guard counts.all < limits.connections else { return false }
+            guard counts.channels.count < limits.connections else { return false }
             if let address, !counts.enter(address, limits.connectionsPerAddress) { return false }
-            counts.all += 1
+            counts.channels[ObjectIdentifier(channel)] = channel
             return true
         }
     }
 
     private func giveBack(_ address: String?, _ number: ObjectIdentifier) {
         counts.withLock { counts in
-            counts.all -= 1
+            counts.channels[number] = nil
             if counts.exempt.remove(number) == nil, let address { counts.leave(address) }
         }
     }
