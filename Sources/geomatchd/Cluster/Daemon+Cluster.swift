@@ -141,10 +141,10 @@ struct NodeService: Service {
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                await withGracefulShutdownHandler {
+                await withTaskCancellationOrGracefulShutdownHandler {
                     await onThread("leases") { node.run(surroundings) }
                     door.stop(status: node.goodbye)
-                } onGracefulShutdown: {
+                } onCancelOrGracefulShutdown: {
                     node.leave()
                 }
             }

@@ -71,7 +71,8 @@ struct Daemon {
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
         configuration.maximumGracefulShutdownDuration = .seconds(graceSeconds)
-        configuration.maximumCancellationDuration = .seconds(2)
+        // Then all end at once; only what hangs reaches this, which ends the process: the link takes 5 s at most, journal and broker 3 s.
+        configuration.maximumCancellationDuration = .seconds(10)
         let start = StartService(health: health, timeoutSeconds: settings.startTimeoutSeconds)
         // Everything that runs ends in order, and then the failure is reported.
         configuration.services.append(
@@ -318,7 +319,7 @@ struct Daemon {
         let service: LinkService
         do throws(MQTTEndpointError) {
             service = LinkService(
-                door: door, link: try MQTTLink(configuration: link, handler: door, ring: embedded?.ring), handover: handover,
+                daemon, link: try MQTTLink(configuration: link, handler: door, ring: embedded?.ring), handover: handover,
                 behind: http?.gate)
         } catch {
             throw .configuration(error.description)
@@ -335,7 +336,7 @@ struct Daemon {
                 adapters: { [weak door] rules, done in door?.reload(adapters: rules, done: done) }))
         let notify = NotifyService(health: health, wake: { [weak door] in door?.wake() })
         let services: [any Service] = [
-            EmbeddedBrokerService(broker: embedded), journal, service, webhooks, pushService, reload, notify,
+            EmbeddedBrokerService(broker: embedded, daemon: daemon), journal, service, webhooks, pushService, reload, notify,
         ]
         return (daemon, services + (http.map { [$0] } ?? []))
     }
@@ -478,9 +479,14 @@ final class RunningDaemon: @unchecked Sendable {
     var http: HTTPDoor?
     /// The journal ended with nothing left.
     var wroteEverything = false
+    /// Entered while the link runs.
+    let linkEnded = DispatchGroup()
 
     init(core: Core, door: MQTTDoor) {
         self.core = core
         self.door = door
     }
+
+    /// Blocks until the loop has said all that it has to say, which it does within 5 s.
+    func awaitLinkEnd() { _ = linkEnded.wait(timeout: .now() + 6) }
 }

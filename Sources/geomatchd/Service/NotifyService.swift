@@ -20,7 +20,7 @@ struct NotifyService: Service {
         if let pause = Self.pause(ProcessInfo.processInfo.environment) {
             try? await cancelWhenGracefulShutdown { try await watch(every: pause) }
         } else {
-            try await gracefulShutdown()
+            await untilEnd()
         }
         Self.send("STOPPING=1")
     }

@@ -14,14 +14,24 @@ import Webhooks
 
 // The long-running parts in dependency order: each ends before those it needs.
 
+extension Service {
+    /// Waits until this part is to end: in its turn, or at once with all others, where one before it took too long. It ends cleanly
+    /// either way.
+    func untilEnd() async { try? await gracefulShutdown() }
+}
+
 /// The child mosquitto ends last.
 struct EmbeddedBrokerService: Service {
     let broker: EmbeddedBroker?
+    let daemon: RunningDaemon
 
     func run() async throws {
-        try await gracefulShutdown()
+        await untilEnd()
         guard let broker else { return }
-        await onThread("broker-stop") { broker.stop() }
+        await onThread("broker-stop") { [daemon] in
+            daemon.awaitLinkEnd()
+            broker.stop()
+        }
     }
 }
 
@@ -57,9 +67,12 @@ struct JournalService: Service {
     }
 
     func run() async throws {
-        try await gracefulShutdown()
+        await untilEnd()
         let (journal, daemon) = (self.journal, self.daemon)
-        await onThread("journal-close") { daemon.wroteEverything = journal.close(timeoutSeconds: 2) }
+        await onThread("journal-close") {
+            daemon.awaitLinkEnd()
+            daemon.wroteEverything = journal.close(timeoutSeconds: 2)
+        }
     }
 }
 
@@ -74,30 +87,32 @@ struct DueHandover: Sendable {
 
 /// The thread that runs the link, and with it everything that is decided.
 struct LinkService: Service {
-    let door: MQTTDoor
+    let daemon: RunningDaemon
     let link: MQTTLink
     /// Comes before the link, where one is due.
     let handover: DueHandover?
     /// It must be open before the daemon may be online; where it stays closed nothing was begun.
     let gate: HTTPGate?
 
-    init(door: MQTTDoor, link: MQTTLink, handover: DueHandover?, behind gate: HTTPGate?) {
-        self.door = door
+    init(_ daemon: RunningDaemon, link: MQTTLink, handover: DueHandover?, behind gate: HTTPGate?) {
+        self.daemon = daemon
         self.link = link
         self.handover = handover
         self.gate = gate
-        door.link = link
+        daemon.door.link = link
     }
 
     func run() async throws {
-        let (door, link, handover) = (self.door, self.link, self.handover)
+        let (door, link, handover) = (daemon.door, self.link, self.handover)
+        daemon.linkEnded.enter()
+        defer { daemon.linkEnded.leave() }
         if let gate, await !gate.opening() { return }
-        await withGracefulShutdownHandler {
+        await withTaskCancellationOrGracefulShutdownHandler {
             await onThread("link") {
                 handover?.run()
                 link.run()
             }
-        } onGracefulShutdown: {
+        } onCancelOrGracefulShutdown: {
             handover?.handover.stop()
             door.stop()
         }
@@ -114,7 +129,7 @@ struct WebhooksService: Service {
     }
 
     func run() async throws {
-        try await gracefulShutdown()
+        await untilEnd()
         await webhooks.close(drainSeconds: 2)
     }
 }
@@ -129,7 +144,7 @@ struct PushService: Service {
     }
 
     func run() async throws {
-        try await gracefulShutdown()
+        await untilEnd()
         await push.close(drainSeconds: 2)
     }
 }
