@@ -238,7 +238,8 @@ struct StreamTests {
             #expect(try refusal("/api/d/socket?client=nobody") == "401 unauthorized")
             #expect(try refusal("/api/live/socket") == "400 invalid")
             let plain = try Connection(to: house.port).ask("GET", "/api/d/socket")
-            #expect(plain.status == 426, "\(plain)")
+            #expect(plain.status == 426 && plain.fields["upgrade"] == "websocket", "\(plain)")
+            #expect(plain.fields["sec-websocket-version"] == "13", "\(plain)")
             // Some clients ask for HTTP/2 with each request.
             let other = try Connection(to: house.port)
             let answer = try other.ask("GET", "/healthz", fields: ["Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c"])

@@ -72,6 +72,26 @@ struct TLSTests {
     }
 
     @Test(
+        "Over HTTP/2 a plain request of a socket's path closed the connection with all its streams", .enabled(if: hasPrograms),
+        arguments: ["/api/d/socket", "/pusher/v5/ws/phone?dataset=d"])
+    func socketPaths(_ path: String) async throws {
+        try await withTLS({ _ in }) { house in
+            func asking(_ method: String, _ path: String, _ more: [String] = []) -> [String] {
+                [
+                    "-sk", "-m", "8", "--http2", "-X", method, "-w", " %{http_code}/%{num_connects}\n",
+                    "https://localhost:\(house.port)\(path)",
+                ]
+                    + more
+            }
+            let create = asking("POST", "/api/d/device/create?client=me", ["-d", #"{"deviceType":"MobileDevice","id":"phone"}"#])
+            let all = [create, asking("GET", path), asking("GET", "/healthz")]
+            let lines = try Self.run(Self.programs[0], Array(all.joined(separator: ["--next"])))
+                .split(separator: "\n").map(String.init)
+            #expect(lines.map { $0.split(separator: " ").last ?? "" } == ["200/1", "426/0", "200/0"], "\(lines)")
+        }
+    }
+
+    @Test(
         "Over HTTP/2 the head of a request could take for ever", .enabled(if: hasPrograms),
         arguments: [
             // A part of the preface, of a frame's head, and a head without its end.

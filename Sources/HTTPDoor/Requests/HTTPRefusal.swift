@@ -45,6 +45,7 @@ struct HTTPRefusal: Error, Equatable {
             HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required"), .invalid,
             "this path is a WebSocket: connect with an upgrade, version 13")
         refusal.fields[.upgrade] = "websocket"
+        refusal.fields[.secWebSocketVersion] = "13"
         return refusal
     }
 

@@ -135,7 +135,12 @@ struct HTTPResponder: Sendable {
     ) async throws {
         var head = answer.head
         for field in cross { head.headerFields[field.name] = field.value }
-        if isAlone, answer.status.code >= 400, hasEndlessBody(request) { head.headerFields[.connection] = "close" }
+        if isAlone {
+            if answer.status.code >= 400, hasEndlessBody(request) { head.headerFields[.connection] = "close" }
+        } else {
+            // One of these fields closes a connection of HTTP/2 with all its streams (RFC 9113, section 8.2.2).
+            for name in [HTTPField.Name.connection, .upgrade] { head.headerFields[name] = nil }
+        }
         try await writer.write(head, request.method == .head ? ByteBuffer() : ByteBuffer(bytes: answer.body))
     }
 
