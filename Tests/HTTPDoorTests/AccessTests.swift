@@ -57,6 +57,17 @@ struct AccessTests {
         }
     }
 
+    @Test("A request that its client may not make, or that has no client's name, was a 401 without WWW-Authenticate")
+    func challenges() async throws {
+        try await withHTTP(hub: { $0.mayName = { _, client in client != "nobody" } }) { house in
+            for client in ["status", "a%20b", "nobody"] {
+                let answer = try Connection(to: house.port).ask("GET", "/api/d/device/list?client=\(client)")
+                #expect(answer.status == 401 && answer.error == "unauthorized", "\(client): \(answer)")
+                #expect(answer.fields["www-authenticate"] == "Bearer realm=\"geomatch\"", "\(client): \(answer)")
+            }
+        }
+    }
+
     @Test(
         "Addresses of this machine are loopback, as IPv6 writes them, too, and no others",
         arguments: [

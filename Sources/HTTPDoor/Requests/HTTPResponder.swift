@@ -135,6 +135,10 @@ struct HTTPResponder: Sendable {
     ) async throws {
         var head = answer.head
         for field in cross { head.headerFields[field.name] = field.value }
+        if answer.status == .unauthorized, head.headerFields[.wwwAuthenticate] == nil {
+            // Without `Basic`, for which a browser would ask for a password that changes nothing.
+            head.headerFields[.wwwAuthenticate] = "Bearer realm=\"geomatch\""
+        }
         if isAlone {
             if answer.status.code >= 400, hasEndlessBody(request) { head.headerFields[.connection] = "close" }
         } else {
