@@ -102,6 +102,9 @@ struct MatchSocketTests {
             let unmasked = try client.socket(of: pair.device)
             unmasked.send([1], opcode: 1, isMasked: false)
             #expect(try unmasked.next { $0.opcode == 8 }.code == 1002)
+            let wrongly = try client.socket(of: pair.device)
+            wrongly.send([3, 0xED], opcode: 8)
+            #expect(try wrongly.next { $0.opcode == 8 }.code == 1002)
             await withCheckedContinuation { ended in
                 house.door.submit { door in
                     door.endStreams()
@@ -133,6 +136,7 @@ struct MatchSocketTests {
             #expect(try status("/pusher/v5/ws/\(device)", ["Sec-WebSocket-Protocol": "api-key, nowhere"]) == 404)
             #expect(try status("/pusher/v5/ws/\(device)", ["Sec-WebSocket-Protocol": "api-key, a/b"]) == 401)
             #expect(try status("/pusher/v5/ws/\(device)", ["Sec-WebSocket-Protocol": "api-key"]) == 401)
+            #expect(try status("/pusher/v5/ws/\(device)", world.merging(["Sec-WebSocket-Key": "short"]) { $1 }) == 400)
             #expect(try status("/pusher/v5/ws/nobody", world) == 404)
             #expect(try status("/pusher/v4/ws/\(device)", world) == 404)
             #expect(try status("/pusher/v5/ws/\(device)", world.merging(["Origin": "https://evil.example"]) { $1 }) == 403)

@@ -234,6 +234,16 @@ struct StreamTests {
             #expect(try refusal("/mqtt") == "404 notFound")
             #expect(try refusal("/api/d/socket", ["Origin": "https://evil.example"]) == "403 forbidden")
             #expect(try refusal("/api/d/socket", ["Sec-WebSocket-Version": "8"]) == "426 invalid")
+            for key in ["", "short", "dGhlIHNhbXBsZSBub25jZSE=", "dGhlIHNhbXBsZSBub25j****"] {
+                #expect(try refusal("/api/d/socket", ["Sec-WebSocket-Key": key]) == "400 invalid", "\(key)")
+            }
+            let old = try Connection(to: house.port)
+            old.write(
+                "GET /api/d/socket HTTP/1.0\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                    + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+            let refused = try old.answer()
+            #expect(refused.status == 400 && refused.error == "invalid", "\(refused)")
+            #expect(old.ends())
             #expect(try refusal("/api/d/socket?client=status") == "401 unauthorized")
             #expect(try refusal("/api/d/socket?client=nobody") == "401 unauthorized")
             #expect(try refusal("/api/live/socket") == "400 invalid")
@@ -287,6 +297,18 @@ struct StreamTests {
             #expect(try code { $0.send([1], opcode: 2) } == 1003)
             #expect(try code { $0.send([1], opcode: 0) } == 1002)
             #expect(try code { $0.send([0xFF, 0xFE], opcode: 1) } == 1007)
+            // Of a frame that closes: no code, half of one, codes that may not be sent, and others.
+            #expect(try code { $0.send([], opcode: 8) } == 1000)
+            #expect(try code { $0.send([3], opcode: 8) } == 1002)
+            for (sent, answered) in [
+                (999, 1002), (1004, 1002), (1005, 1002), (1006, 1002), (1015, 1002), (2999, 1002), (5000, 1002), (1001, 1000),
+                (1014, 1000), (4000, 1000),
+            ] {
+                #expect(
+                    try code { $0.send([UInt8(sent >> 8), UInt8(sent & 255)] + Array("bye".utf8), opcode: 8) } == answered,
+                    "\(sent)")
+            }
+            #expect(try code { $0.send([3, 0xE8, 0xFF], opcode: 8) } == 1007)
             let large = try Socket(to: house.port, "/api/d/socket")
             large.send([UInt8](repeating: 0x20, count: 1 << 20), opcode: 1)
             #expect(try large.next().json["error"] != nil)

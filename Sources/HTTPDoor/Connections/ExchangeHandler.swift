@@ -103,9 +103,15 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
             closesAfterAnswer = true
             return
         }
-        refuse(error == .headerOverflow ? HTTPRefusal.headTooLarge : Self.malformed, context)
+        switch error {
+        case .headerOverflow: refuse(HTTPRefusal.headTooLarge, context)
+        case .invalidVersion: refuse(Self.otherVersion, context)
+        default: refuse(Self.malformed, context)
+        }
     }
 
+    private static let otherVersion = HTTPRefusal.invalid(
+        "the version of HTTP is not the one for this request: send HTTP/1.1, also where a WebSocket is to begin")
     private static let malformed = HTTPRefusal.invalid("this is no HTTP request that can be read")
 
     private func refuse(_ refusal: HTTPRefusal, _ context: ChannelHandlerContext) {

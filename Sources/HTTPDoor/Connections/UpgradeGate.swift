@@ -55,6 +55,11 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
         }
         // Behind a request that is not answered yet there can be no socket.
         guard inProgress == 0 else { return refuse(head, context) }
+        // Source: RFC 6455, section 4.2.1.
+        if head.version == .http1_0, head.headers["upgrade"].contains(where: { $0.lowercased() == "websocket" }) {
+            inProgress += 1
+            return context.fireErrorCaught(HTTPParserError.invalidVersion)
+        }
         state = .deciding
         let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         sockets.decide(head, on: context.channel).hop(to: context.eventLoop).whenComplete { result in

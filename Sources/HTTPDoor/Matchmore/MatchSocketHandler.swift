@@ -82,7 +82,7 @@ final class MatchSocketHandler: ChannelInboundHandler {
             var buffer = ByteBuffer()
             buffer.writeFrame(.pong, frame.unmaskedData.readableBytesView)
             context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
-        case .connectionClose: close(context, .normalClosure)
+        case .connectionClose: close(context, frame.closingAnswer)
         case .text, .binary, .continuation, .pong: break
         default: close(context, .protocolError)
         }

@@ -28,6 +28,7 @@ extension HTTPDoor {
             throw .noPath("/" + head.path.joined(separator: "/"))
         }
         guard head.method == .get else { throw .method(head.method, allow: "GET") }
+        try head.checkSocketKey()
         let offered = head.offeredProtocols
         let (world, caller) = try matchSocketCaller(head, named: offered.first { $0 != "api-key" })
         var target = MatchSocketTarget(

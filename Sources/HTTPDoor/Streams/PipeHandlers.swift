@@ -76,7 +76,7 @@ final class PipeSocketHandler: ChannelDuplexHandler {
             buffer.writeFrame(.pong, frame.unmaskedData.readableBytesView)
             context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
         case .ping, .pong: break
-        case .connectionClose: end(.normalClosure)
+        case .connectionClose: end(frame.closingAnswer)
         default: end(.unacceptableData)
         }
     }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOWebSocket
 
 extension ChannelHandlerContext {
     /// So long the other side may take to close, too, once it has everything.
@@ -16,5 +17,21 @@ extension ChannelHandlerContext {
             context.value.close(mode: .output, promise: nil)
             context.value.eventLoop.scheduleTask(in: Self.lingering) { context.value.close(promise: nil) }
         }
+    }
+}
+
+extension WebSocketFrame {
+    /// What a frame that closes is answered with: a frame that may not be has the code for what is wrong with it.
+    ///
+    /// Source: RFC 6455, sections 5.5.1, 7.4.1 and 7.4.2, and the codes that are registered.
+    var closingAnswer: WebSocketErrorCode {
+        let bytes = Array(unmaskedData.readableBytesView)
+        guard !bytes.isEmpty else { return .normalClosure }
+        guard bytes.count >= 2 else { return .protocolError }
+        switch Int(bytes[0]) << 8 | Int(bytes[1]) {
+        case 1000...1003, 1007...1014, 3000...4999: break
+        default: return .protocolError
+        }
+        return String(validating: bytes[2...], as: UTF8.self) == nil ? .dataInconsistentWithMessage : .normalClosure
     }
 }

@@ -70,7 +70,7 @@ final class SocketHandler: ChannelDuplexHandler {
             buffer.writeFrame(.pong, frame.unmaskedData.readableBytesView)
             context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
         case .pong: break
-        case .connectionClose: close(context, .normalClosure)
+        case .connectionClose: close(context, frame.closingAnswer)
         default: close(context, .protocolError)
         }
     }

@@ -1,3 +1,4 @@
+import Datasets
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -102,6 +103,16 @@ enum SocketTarget {
     case matches(MatchSocketTarget)
 }
 
+extension RequestHead {
+    /// Refuses a key of a handshake that is not 16 bytes in base 64. Source: RFC 6455, section 4.2.1.
+    func checkSocketKey() throws(HTTPRefusal) {
+        guard let key = fields[.secWebSocketKey] else { return }
+        guard key.utf8.count == 24, Base64URL.decode(key)?.count == 16 else {
+            throw .invalid("`Sec-WebSocket-Key` must be 16 bytes in base 64", field: "Sec-WebSocket-Key")
+        }
+    }
+}
+
 extension HTTPDoor {
     /// Whose limits count, where only a proxy knows.
     func forwardedAddress(of head: RequestHead) -> String? {
@@ -111,8 +122,9 @@ extension HTTPDoor {
 
     /// What a request for a WebSocket leads to, or why it may not.
     func socket(_ head: RequestHead) throws(HTTPRefusal) -> SocketTarget {
-        if head.path == ["mqtt"] { return .broker(try broker(head)) }
         if head.isMatchSocket { return .matches(try matchSocket(head)) }
+        try head.checkSocketKey()
+        if head.path == ["mqtt"] { return .broker(try broker(head)) }
         guard head.path.count == 3, head.path[0] == "api", head.path[2] == "socket" else {
             throw .noPath("/" + head.path.joined(separator: "/"))
         }
