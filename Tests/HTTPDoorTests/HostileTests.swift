@@ -97,7 +97,37 @@ struct HostileTests {
             body.write("POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n{")
             let idle = try Connection(to: house.port)
             #expect(try idle.ask("GET", "/healthz").status == 200)
-            for connection in [head, body, idle] { #expect(connection.ends()) }
+            // Answered before its body came.
+            let early = try Connection(to: house.port)
+            early.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
+            #expect(try early.answer().status == 200)
+            early.write("{}")
+            for connection in [head, body, idle, early] { #expect(connection.ends()) }
+        }
+    }
+
+    @Test("A head that began in one packet with the request before it had the time of an idle connection")
+    func beginningHeads() async throws {
+        try await withHTTP({
+            $0.limits.patienceSeconds = 1
+            $0.limits.idleSeconds = 600
+        }) { house in
+            let requests = [
+                "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+            ]
+            func send(_ request: String) throws -> Connection {
+                let connection = try Connection(to: house.port)
+                connection.write(request)
+                _ = try connection.answer()
+                return connection
+            }
+            let whole = try requests.map(send)
+            let begun = try requests.map { try send($0 + "GET /he") }
+            for connection in begun { #expect(connection.ends()) }
+            // Nothing came behind these, which have waited longer by now.
+            for connection in whole { #expect(try connection.ask("GET", "/healthz").status == 200) }
         }
     }
 

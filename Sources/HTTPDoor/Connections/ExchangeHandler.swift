@@ -48,10 +48,12 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
             if !head.isKeepAlive { hasLastRequest = true }
             if head.version == .http1_0 { isOld = true }
             patience.enter(.body)
-        case .body: patience.enter(.body)
+        case .body(let bytes): patience.cameOfBody(bytes)
         case .end:
             isReadingBody = false
-            patience.enter(.nothing)
+            patience.requestCame()
+            // It was answered before.
+            if inProgress == 0 { patience.enter(.idle) }
         }
         context.fireChannelRead(data)
     }
