@@ -102,20 +102,35 @@ struct TLSTests {
             $0.limits.patienceSeconds = 1
             $0.limits.idleSeconds = 600
         }) { house in
-            let client = Process()
-            client.executableURL = URL(fileURLWithPath: Self.programs[1])
-            client.arguments = ["s_client", "-quiet", "-alpn", "h2", "-connect", "localhost:\(house.port)"]
-            let input = Pipe()
-            client.standardInput = input
-            client.standardOutput = FileHandle.nullDevice
-            client.standardError = FileHandle.nullDevice
-            let hasEnded = DispatchSemaphore(value: 0)
-            client.terminationHandler = { _ in hasEnded.signal() }
-            try client.run()
-            try input.fileHandleForWriting.write(contentsOf: Data(sent.utf8))
-            #expect(hasEnded.wait(timeout: .now() + 60) == .success)
-            if client.isRunning { client.terminate() }
+            try expectEnd(behind: sent, at: house.port)
         }
+    }
+
+    @Test("Over HTTP/2 a connection without requests was never closed", .enabled(if: hasPrograms), arguments: ["", preface])
+    func idle(_ sent: String) async throws {
+        try await withTLS({
+            $0.limits.patienceSeconds = 600
+            $0.limits.idleSeconds = 1
+        }) { house in
+            try expectEnd(behind: sent, at: house.port)
+        }
+    }
+
+    /// The other side closes a connection on which this came, and nothing else.
+    private func expectEnd(behind sent: String, at port: Int) throws {
+        let client = Process()
+        client.executableURL = URL(fileURLWithPath: Self.programs[1])
+        client.arguments = ["s_client", "-quiet", "-alpn", "h2", "-connect", "localhost:\(port)"]
+        let input = Pipe()
+        client.standardInput = input
+        client.standardOutput = FileHandle.nullDevice
+        client.standardError = FileHandle.nullDevice
+        let hasEnded = DispatchSemaphore(value: 0)
+        client.terminationHandler = { _ in hasEnded.signal() }
+        try client.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(sent.utf8))
+        #expect(hasEnded.wait(timeout: .now() + 60) == .success)
+        if client.isRunning { client.terminate() }
     }
 
     /// With empty settings.

@@ -3,6 +3,7 @@ import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
@@ -71,8 +72,10 @@ struct ConnectionChannel: ServerChildChannel {
         let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> { result, channel in
             channel.eventLoop.makeCompletedFuture {
                 guard case .negotiated("h2") = result else { return Negotiated(use: try configure(channel)) }
-                try channel.pipeline.syncOperations.addHandlers([FramePatienceHandler(limits), EarlySettings()])
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandlers([FramePatienceHandler(limits), EarlySettings()])
                 let connection = streams.setup(channel: channel, logger: logger)
+                try pipeline.addHandler(GoingAwayHandler(), position: .after(pipeline.handler(type: NIOHTTP2Handler.self)))
                 EarlySettings.raiseLimit(on: channel)
                 return Negotiated(use: connection.map { .streams($0) })
             }
