@@ -152,7 +152,7 @@ struct SessionTests {
         let dataset = try #require((0..<1000).lazy.map { "d\($0)" }.first { Sharding.shard(of: $0) == 0 })
         let role = ShardRole(
             shard: 0, createsDatasets: false, isFresh: { true },
-            route: { message in routed.messages.withLock { $0.append(message) } }, isComplete: { true })
+            route: { message in routed.messages.withLock { $0.append(message) } }, askStore: { 5 }, isComplete: { true })
         return (dataset, role)
     }
 
