@@ -110,7 +110,7 @@ public struct Calibration: Sendable {
     /// The mean of how far readings are from what settings foresee, dB: a mean of sizes, which outliers do not decide.
     private static func stray(_ samples: [Sample], _ settings: RangingSettings, _ txPower: Double) -> Double {
         let sum = samples.reduce(0) { sum, sample in
-            let beyond = sample.place.flatMap { settings.map?.decibels(east: $0.x, north: $0.y) } ?? 0
+            let beyond = sample.place.flatMap { settings.map?.known(east: $0.x, north: $0.y).decibels }.map { Double($0) } ?? 0
             let foreseen = txPower - 10 * settings.n * log10(max(0.1, sample.distance)) - beyond
             return sum + abs(sample.rssi + settings.rssiOffset - foreseen)
         }

@@ -12,10 +12,11 @@ struct LevelEvidence {
     /// With outlines: what is left to the exponent, and dB for each room that a signal leaves. Doors stand open: it is less than walls take.
     private static let outlined = (n: 1.6, wall: Float(1))
     private static let nearest = 0.3
-    /// Levels of one beacon stray together, by walls and bodies: they count for less than if each strayed alone.
+    /// Levels of one beacon stray together, by walls and bodies: they count for less than if each strayed alone. What walls do is in maps.
     private static let shared = 0.85
-    /// How much smaller the noise is with a radio map.
-    private static let mapped = 1.4
+    /// How much smaller the noise is with a radio map, and dB² by which the mean of a second's readings strays around one that is exact: two
+    /// walks through a flat, each taken alone, say 17 and 14.
+    private static let mapped = (scale: Float(1.4), variance: Float(15))
     /// dB by which beacons of one kind differ, where all observers are calibrated.
     private static let asSaid = 2.0
 
@@ -25,25 +26,29 @@ struct LevelEvidence {
         var loss, squaredHeight: Double
         /// dB by which a signal falls with each e-fold of the square of the distance.
         var fall: Double
-        /// By how much its strays count more, as there is a map.
-        var scale: Double
     }
 
     private var levels: [Level] = []
-    /// dB that walls and maps take off the signal, by level and cell.
-    private var beyond: [Float]
+    /// dB that walls and maps take off the signal, by level and cell, and by how much strays from that count more, as a map knows it.
+    private var beyond: [(decibels: Float, scale: Float)]
+    /// What is against each cell for its being known worse than others; empty without maps.
+    private var doubt: [Float] = []
     private let strength: (decibels: Double, stiffness: Double)
     var count: Int { levels.count }
 
     /// Whether the beacon's strength may be learned from it.
     let learns: Bool
 
+    /// Whether all levels have maps.
+    private(set) var isMapped = false
+
     /// - Parameter walls: How many rooms a signal leaves from a place to each cell; nil without outlines.
     init(
         _ evidence: [(observer: PositionFilter.Observer, what: PositionFilter.Evidence)], _ strength: BeaconStrength,
         on grid: FilterGrid, walls: (LocalPlane.Point) -> [UInt8]?
     ) {
-        beyond = [Float](repeating: 0, count: evidence.count * PositionFilter.cells)
+        beyond = .init(repeating: (0, 1), count: evidence.count * PositionFilter.cells)
+        var mappedCount = 0
         for (observer, what) in evidence {
             guard case .loss(let loss) = what else { continue }
             let first = levels.count * PositionFilter.cells
@@ -52,21 +57,24 @@ struct LevelEvidence {
             var n = isCalibrated && observer.n >= 1 ? min(observer.n, 6) : Self.open.n
             let map = isCalibrated ? observer.map : nil
             if let map {
+                mappedCount += 1
+                if doubt.isEmpty { doubt = [Float](repeating: 0, count: PositionFilter.cells) }
                 for cell in 0..<PositionFilter.cells {
                     let place = grid.centre(of: cell)
-                    let (x, y) = (place.x - observer.place.x, place.y - observer.place.y)
-                    beyond[first + cell] = Float(map.decibels(east: x, north: y) ?? 0)
+                    let known = map.known(east: place.x - observer.place.x, north: place.y - observer.place.y)
+                    let doubtful = 1 + known.variance / Self.mapped.variance
+                    beyond[first + cell] = (known.decibels, Self.mapped.scale / doubtful.squareRoot())
+                    doubt[cell] += log(doubtful) / 2
                 }
             } else if !isCalibrated, let walls = walls(observer.place) {
                 n = Self.outlined.n
-                for cell in 0..<PositionFilter.cells { beyond[first + cell] = Self.outlined.wall * Float(walls[cell]) }
+                for cell in 0..<PositionFilter.cells { beyond[first + cell].decibels = Self.outlined.wall * Float(walls[cell]) }
             }
             levels.append(
                 Level(
-                    place: observer.place, loss: loss, squaredHeight: height * height, fall: 5 * n / log(10),
-                    // Everywhere the same: elsewhere, more noise would speak for where the walk did not pass.
-                    scale: map == nil ? 1 : Self.mapped))
+                    place: observer.place, loss: loss, squaredHeight: height * height, fall: 5 * n / log(10)))
         }
+        isMapped = mappedCount > 0 && mappedCount == levels.count
         let isCalibrated = evidence.allSatisfy { $0.observer.isCalibrated }
         let deviation = isCalibrated ? Self.asSaid : strength.deviation
         self.strength = (isCalibrated ? 0 : strength.decibels, 1 / (deviation * deviation))
@@ -82,17 +90,19 @@ struct LevelEvidence {
             for (number, level) in levels.enumerated() {
                 let (x, y) = (place.x - level.place.x, place.y - level.place.y)
                 var residual = level.fall * log(x * x + y * y + level.squaredHeight) - level.loss
-                residual += Double(beyond[number * PositionFilter.cells + cell])
-                residuals[number] = (residual, level.scale)
-                let weight = StrayCost.weight((residual - strength.decibels) * level.scale) * level.scale * level.scale
+                let beyond = beyond[number * PositionFilter.cells + cell]
+                residual += Double(beyond.decibels)
+                let scale = Double(beyond.scale)
+                residuals[number] = (residual, scale)
+                let weight = StrayCost.weight((residual - strength.decibels) * scale) * scale * scale
                 sum += weight * residual
                 weights += weight
             }
             let assumed = sum / weights
             let off = assumed - strength.decibels
-            var cost = strength.stiffness * off * off / 2
-            for residual in residuals { cost += Self.shared * StrayCost.decibels((residual.off - assumed) * residual.scale) }
-            return (cost, assumed)
+            var cost = doubt.isEmpty ? 0 : Double(doubt[cell])
+            for residual in residuals { cost += StrayCost.decibels((residual.off - assumed) * residual.scale) }
+            return (strength.stiffness * off * off / 2 + (isMapped ? 1 : Self.shared) * cost, assumed)
         }
     }
 }

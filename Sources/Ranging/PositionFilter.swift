@@ -94,6 +94,10 @@ public struct PositionFilter: Sendable {
     private static let held: Float = 0.7
     /// How much less probable it becomes with each step that it is outside of the building.
     private static let outdoors: Float = 0.2
+    /// So many deviations of a round normal distribution hold 68 % of it.
+    private static let deviations = 1.515
+    /// Steps towards where the density has its peak.
+    private static let shifts = 5
     /// Seconds of the two means by which it is on the move, and how far these are apart, in accuracies, while it lies still and while it
     /// moves. What lies still strays together with its accuracy.
     private static let means = (short: 4.0, long: 20.0)
@@ -107,12 +111,16 @@ public struct PositionFilter: Sendable {
     private var steppedAt: Int64 = .min
     /// Whether distances were given of late, which are right to less than a metre.
     private var isFine = false
+    /// Whether all that was heard last came with maps.
+    private var isMapped = false
     /// What outlines say of each cell, as its place in `grounds`; empty without outlines.
     private var cellGrounds: [UInt8] = []
     private var grounds: [Ground] = []
     private var outlinesAsOf: UInt32?
     /// Means of where it was, over a short and over a longer time.
     private var trail: (short: LocalPlane.Point, long: LocalPlane.Point)?
+    /// The mean of the density, which does not jump from one peak to another.
+    private var centre: Estimate?
     /// Where it was when it was last known, before a restart.
     private var restored: Estimate?
     public private(set) var estimate: Estimate?
@@ -279,6 +287,7 @@ public struct PositionFilter: Sendable {
     ) {
         let levels = LevelEvidence(evidence, strength, on: grid) { walls(from: $0, on: grid) }
         isFine = levels.count < evidence.count
+        isMapped = levels.isMapped
         withUnsafeTemporaryAllocation(of: (cost: Float, strength: Float).self, capacity: Self.cells) { costs in
             var least = Float.infinity
             for cell in 0..<Self.cells {
@@ -322,7 +331,33 @@ public struct PositionFilter: Sendable {
             if let room = outlined(cell) ?? Self.nearestRoom(to: place, observers) { masses[room, default: 0] += mass }
         }
         rooms = masses.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        estimate = Estimate(place: mean, accuracy: radius(around: mean, on: grid))
+        let accuracy = radius(around: mean, on: grid)
+        centre = Estimate(place: mean, accuracy: accuracy)
+        estimate = centre
+        guard isMapped else { return }
+        let place = densest(near: mean, reach: accuracy / Self.deviations, on: grid)
+        estimate = Estimate(place: place, accuracy: radius(around: place, on: grid))
+    }
+
+    /// Where the density has its peak, seen through a normal distribution: of two places that suit a beacon is at one, not between them.
+    ///
+    /// Without maps the levels that are foreseen are too rough for that. Mean shift: Comaniciu and Meer, IEEE Trans. PAMI 24 (2002).
+    private func densest(near mean: LocalPlane.Point, reach: Double, on grid: FilterGrid) -> LocalPlane.Point {
+        var place = mean
+        for _ in 0..<Self.shifts {
+            var (x, y, sum) = (0.0, 0.0, 0.0)
+            for cell in 0..<Self.cells {
+                let centre = grid.centre(of: cell)
+                let (east, north) = (centre.x - place.x, centre.y - place.y)
+                let weight = Double(density[cell]) * exp(-(east * east + north * north) / (2 * reach * reach))
+                x += weight * centre.x
+                y += weight * centre.y
+                sum += weight
+            }
+            guard sum > 0 else { return place }
+            place = LocalPlane.Point(x: x / sum, y: y / sum)
+        }
+        return place
     }
 
     private func outlined(_ cell: Int) -> Int? {
@@ -341,21 +376,21 @@ public struct PositionFilter: Sendable {
 
     /// Whether it is on the move, by where it was over the last seconds and before.
     private mutating func follow(over seconds: Double) {
-        guard let estimate else { return }
+        guard let centre else { return }
         guard var trail, seconds * 1000 <= Double(Self.forgetful) else {
-            trail = (estimate.place, estimate.place)
+            trail = (centre.place, centre.place)
             stillness = 1
             return
         }
         func move(_ mean: inout LocalPlane.Point, _ inertia: Double) {
             let part = 1 - exp(-max(0, seconds) / inertia)
-            mean.x += part * (estimate.place.x - mean.x)
-            mean.y += part * (estimate.place.y - mean.y)
+            mean.x += part * (centre.place.x - mean.x)
+            mean.y += part * (centre.place.y - mean.y)
         }
         move(&trail.short, Self.means.short)
         move(&trail.long, Self.means.long)
         self.trail = trail
-        let apart = trail.short.distance(to: trail.long) / max(0.01, estimate.accuracy)
+        let apart = trail.short.distance(to: trail.long) / max(0.01, centre.accuracy)
         stillness = min(1, max(0, (Self.apart.moving - apart) / (Self.apart.moving - Self.apart.still)))
     }
 
@@ -384,12 +419,13 @@ public struct PositionFilter: Sendable {
             best = next
         }
         let accuracy = min(rough.accuracy, accuracy(of: fine, at: best.place, pull: pull))
-        estimate = Estimate(place: best.place, accuracy: accuracy)
+        centre = Estimate(place: best.place, accuracy: accuracy)
+        estimate = centre
         // What cells are too coarse for, and count as often as it is given.
         var masses: [Int: Double] = [:]
         for number in 0..<Self.samples {
             let part = (Double(number) + 0.5) / Double(Self.samples)
-            let (metres, angle) = (accuracy / 1.515 * (-2 * log(1 - part)).squareRoot(), Double(number) * 2.399_963)
+            let (metres, angle) = (accuracy / Self.deviations * (-2 * log(1 - part)).squareRoot(), Double(number) * 2.399_963)
             let place = LocalPlane.Point(x: best.place.x + metres * cos(angle), y: best.place.y + metres * sin(angle))
             let room = grid.cell(at: place).flatMap { outlined($0) } ?? Self.nearestRoom(to: place, observers)
             if let room { masses[room, default: 0] += 1 / Double(Self.samples) }
@@ -415,8 +451,7 @@ public struct PositionFilter: Sendable {
             }
         }
         let determinant = max(1e-12, xx * yy - xy * xy)
-        // 68 % of a round normal distribution lie within 1.515 deviations.
-        return 1.515 * ((xx + yy) / determinant / 2).squareRoot()
+        return Self.deviations * ((xx + yy) / determinant / 2).squareRoot()
     }
 
     /// Metres within which ``held`` of the density lies.

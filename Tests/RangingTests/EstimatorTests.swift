@@ -281,19 +281,105 @@ struct EstimatorTests {
         }
         let map = try #require(RadioMap(readings, latitude: 43.73, longitude: 7.42))
         #expect(try #require(RadioMap(map.text)) == map)
-        #expect(abs(try #require(map.decibels(east: 1, north: 2))) < 1)
-        #expect(abs(try #require(map.decibels(east: 4, north: 2)) - 12) < 2)
-        #expect(map.decibels(east: -5, north: 2) == nil && map.decibels(east: .nan, north: 0) == nil)
+        #expect(abs(map.known(east: 1, north: 2).decibels) < 1 && abs(map.known(east: 4, north: 2).decibels - 12) < 2)
+        #expect(map.known(east: 4, north: 2).variance < 4)
+        #expect(map.known(east: -5, north: 2) == .nothing && map.known(east: .nan, north: 0) == .nothing)
         #expect(map.isOf(Position(latitude: 43.73001, longitude: 7.42)))
         #expect(!map.isOf(Position(latitude: 43.7301, longitude: 7.42)))
         #expect(RadioMap(Array(readings.prefix(9)), latitude: 0, longitude: 0) == nil)
         #expect(RadioMap(readings.map { ($0.place, .nan) }, latitude: 0, longitude: 0) == nil)
     }
 
+    /// By hand: of one place the mean is that of its readings, shrunk by the ratio of the variances, as for two normal distributions.
+    @Test(
+        "a place is known the better the more often the walk came, hardly the better the longer it stayed",
+        arguments: [(visits: 1, stay: 12, deviation: 2.47), (1, 1200, 2.33), (4, 3, 1.64), (16, 1, 1.14)])
+    func visits(visits: Int, stay: Int, deviation: Double) throws {
+        // Another place, far away, is where it is between.
+        let visit = Array(repeating: (place: LocalPlane.Point(x: 0, y: 0), decibels: 6.0), count: stay)
+        let away = (place: LocalPlane.Point(x: 12, y: 0), decibels: 0.0)
+        let map = try #require(RadioMap((0..<visits).flatMap { _ in visit + [away] }, latitude: 0, longitude: 0))
+        let known = map.known(east: 0, north: 0)
+        let variance = RadioMap.spread * RadioMap.spread
+        #expect(abs(Double(known.variance).squareRoot() - deviation) < 0.06)
+        #expect(abs(Double(known.decibels) - 6 * (1 - Double(known.variance) / variance)) < 0.15)
+        // Neither visit says anything of what is between.
+        #expect(abs(map.known(east: 6, north: 0).decibels) < 0.3)
+        #expect(abs(Double(map.known(east: 6, north: 0).variance).squareRoot() - RadioMap.spread) < 0.1)
+    }
+
+    @Test("between its places a radio map is a straight line; one that states no deviations is taken to be 2 dB off")
+    func between() throws {
+        let map = try #require(RadioMap("0 0 0 0 1 2 0:10 100:10 20:10 -"))
+        for (east, north, decibels) in [(0.0, 0.0, 0.0), (0.5, 0, 5), (1, 0, 10), (1.4, 0, 10), (0, 0.5, 1), (0.5, 0.5, 3)] {
+            #expect(abs(Double(map.known(east: east, north: north).decibels) - decibels) < 1e-5)
+        }
+        #expect(map.known(east: 0.2, north: 0).variance == 1 && map.known(east: 1, north: 1).variance > 23)
+        #expect(map.known(east: 1.6, north: 0) == .nothing)
+        let former = try #require(RadioMap("0 0 0 0 1 1 50"))
+        #expect(former.known(east: 0.3, north: -0.3) == .init(decibels: 5, variance: 4))
+    }
+
+    @Test("between walls a walk's radio maps place a beacon better than lines, and the accuracy that is reported holds")
+    func mapped() throws {
+        var random = SplitMix64.forTest()
+        func noise(_ decibels: Double) -> Double {
+            (0..<12).reduce(-6) { sum, _ in sum + Double.random(in: 0...1, using: &random) } * decibels
+        }
+        /// A second's readings, of a beacon whose bearer turns: a wall takes 14 dB off what crosses it.
+        var turns = [Double](repeating: 0, count: corners.count)
+        func heard(at place: LocalPlane.Point) -> [Double] {
+            corners.indices.map { number in
+                turns[number] = 0.8 * turns[number] + noise(1.6)
+                let wall = (corners[number].x < 5) == (place.x < 5) ? 0.0 : 14
+                return PathLoss.loss(distance: max(0.5, corners[number].distance(to: place)), n: 2) + wall + turns[number]
+                    + noise(2.3)
+            }
+        }
+        // To and fro, a metre apart.
+        let walk = (0..<400).map { second -> (place: LocalPlane.Point, losses: [Double]) in
+            let (lane, way) = (Double(second / 40) + 0.5, Double(second % 40) / 4)
+            let place = LocalPlane.Point(x: lane, y: second / 40 % 2 == 0 ? way : 10 - way)
+            return (place, heard(at: place))
+        }
+        let settings = try corners.indices.map { number -> RangingSettings in
+            let samples = walk.map { place, losses in
+                Calibration.Sample(
+                    distance: place.distance(to: corners[number]), rssi: PathLoss.standardTxPower - losses[number],
+                    place: LocalPlane.Point(x: place.x - corners[number].x, y: place.y - corners[number].y))
+            }
+            let fit = try #require(Calibration.fit(samples, at: (0, 0)))
+            return RangingSettings(n: fit.n, rssiOffset: fit.rssiOffset, map: fit.map)
+        }
+        func follow(mapped: Bool) throws -> (median: Double, holds: Int) {
+            var filter = PositionFilter()
+            let observers = corners.indices.map {
+                PositionFilter.Observer(
+                    place: corners[$0], n: settings[$0].n, isCalibrated: true, map: mapped ? settings[$0].map : nil)
+            }
+            var (errors, holds): ([Double], Int) = ([], 0)
+            for second in 0..<300 {
+                let angle = Double(second) / 50
+                let place = LocalPlane.Point(x: 5 + 4 * sin(angle), y: 5 + 4 * sin(1.7 * angle))
+                let losses = heard(at: place)
+                filter.step(
+                    losses.indices.map { ($0, .loss(losses[$0] - settings[$0].rssiOffset)) }, among: observers,
+                    at: Int64(second) * 1000)
+                let estimate = try #require(filter.estimate)
+                errors.append(estimate.place.distance(to: place))
+                if errors[second] <= estimate.accuracy { holds += 1 }
+            }
+            return (errors.sorted()[150], holds)
+        }
+        let (line, map) = (try follow(mapped: false), try follow(mapped: true))
+        #expect(map.median <= 0.8 * line.median && (190...285).contains(map.holds))
+    }
+
     @Test(
         "what is no radio map is refused",
         arguments: [
             "", "1 2 3", "91 0 0 0 1 1 5", "0 0 0 0 0 1 5", "0 0 0 0 1 0 5", "0 0 0 0 1 2 5", "0 0 0 0 1 1 x", "0 0 0 0 1 1 601",
+            "0 0 0 0 1 1 5:", "0 0 0 0 1 1 :5", "0 0 0 0 1 1 5:-1", "0 0 0 0 1 1 5:601", "0 0 0 0 1 1 5:1:1",
             "nan 0 0 0 1 1 5", "0 0 0 0 1 1  5", "0 0 0 0 1 1" + String(repeating: " 1", count: 1025),
         ])
     func notMaps(_ text: String) { #expect(RadioMap(text) == nil) }

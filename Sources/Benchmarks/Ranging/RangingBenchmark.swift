@@ -108,6 +108,7 @@ struct RangingBenchmark: ParsableCommand {
         let drives = [("short drive", flat.drive, flat.calibration), ("long drive", flat.calibration, flat.drive)]
         for kind in Knowledge.allCases {
             var (right, windows) = (0, 0)
+            var errors: [Double] = []
             for (name, drive, other) in drives {
                 let settings = kind.isCalibrated ? flat.settings(from: other, mapped: kind.isMapped) : standard
                 let trial = FlatTrial(drive, in: flat, settings: settings, outlined: kind.isOutlined)
@@ -118,9 +119,15 @@ struct RangingBenchmark: ParsableCommand {
                 report.add(
                     "room delay, \(kind.rawValue), \(name): median", trial.delay(0.5), "s",
                     note: "90th percentile \((trial.delay(0.9) * 10).rounded() / 10) s, \(trial.switches.count) switches")
+                errors += trial.errors
                 right += trial.rightWindows
                 windows += trial.windows
             }
+            errors.sort()
+            report.add(
+                "position error in a flat, \(kind.rawValue), both drives: median", errors[errors.count / 2], "m",
+                note: "mean \(decimals(errors.reduce(0, +) / Double(errors.count))), "
+                    + "90th percentile \(decimals(errors[errors.count * 9 / 10]))")
             report.add(
                 "room right in windows of 20 s, \(kind.rawValue)", Double(right) * 100 / Double(windows), "%",
                 note: "\(right) of \(windows)")
