@@ -58,13 +58,11 @@ struct LevelEvidence {
             let map = isCalibrated ? observer.map : nil
             if let map {
                 mappedCount += 1
-                if doubt.isEmpty { doubt = [Float](repeating: 0, count: PositionFilter.cells) }
-                for cell in 0..<PositionFilter.cells {
-                    let place = grid.centre(of: cell)
-                    let known = map.known(east: place.x - observer.place.x, north: place.y - observer.place.y)
+                if doubt.isEmpty { doubt = [Float](repeating: 1, count: PositionFilter.cells) }
+                for (cell, known) in map.known(of: grid, from: observer.place).enumerated() {
                     let doubtful = 1 + known.variance / Self.mapped.variance
                     beyond[first + cell] = (known.decibels, Self.mapped.scale / doubtful.squareRoot())
-                    doubt[cell] += log(doubtful) / 2
+                    doubt[cell] *= doubtful
                 }
             } else if !isCalibrated, let walls = walls(observer.place) {
                 n = Self.outlined.n
@@ -74,6 +72,8 @@ struct LevelEvidence {
                 Level(
                     place: observer.place, loss: loss, squaredHeight: height * height, fall: 5 * n / log(10)))
         }
+        // Twelve levels come to 1e5 at most.
+        for cell in doubt.indices { doubt[cell] = log(doubt[cell]) / 2 }
         isMapped = mappedCount > 0 && mappedCount == levels.count
         let isCalibrated = evidence.allSatisfy { $0.observer.isCalibrated }
         let deviation = isCalibrated ? Self.asSaid : strength.deviation

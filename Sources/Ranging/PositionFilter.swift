@@ -343,16 +343,25 @@ public struct PositionFilter: Sendable {
     ///
     /// Without maps the levels that are foreseen are too rough for that. Mean shift: Comaniciu and Meer, IEEE Trans. PAMI 24 (2002).
     private func densest(near mean: LocalPlane.Point, reach: Double, on grid: FilterGrid) -> LocalPlane.Point {
+        let (columns, rows) = (
+            (0..<Self.side).map { grid.centre(of: $0 * Self.side).x }, (0..<Self.side).map { grid.centre(of: $0).y }
+        )
+        func weight(_ off: Double) -> Double { exp(-off * off / (2 * reach * reach)) }
         var place = mean
         for _ in 0..<Self.shifts {
+            let weights = rows.map { weight($0 - place.y) }
             var (x, y, sum) = (0.0, 0.0, 0.0)
-            for cell in 0..<Self.cells {
-                let centre = grid.centre(of: cell)
-                let (east, north) = (centre.x - place.x, centre.y - place.y)
-                let weight = Double(density[cell]) * exp(-(east * east + north * north) / (2 * reach * reach))
-                x += weight * centre.x
-                y += weight * centre.y
-                sum += weight
+            for (number, column) in columns.enumerated() {
+                var (north, mass) = (0.0, 0.0)
+                for row in 0..<Self.side {
+                    let part = Double(density[number * Self.side + row]) * weights[row]
+                    north += part * rows[row]
+                    mass += part
+                }
+                let part = weight(column - place.x)
+                x += part * mass * column
+                y += part * north
+                sum += part * mass
             }
             guard sum > 0 else { return place }
             place = LocalPlane.Point(x: x / sum, y: y / sum)

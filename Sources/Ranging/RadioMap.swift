@@ -210,23 +210,46 @@ public struct RadioMap: Equatable, Sendable {
 
     /// What is known at so many metres east and north of the observer, between its places in a straight line.
     func known(east: Double, north: Double) -> Known {
-        let rows = places.count / columns
-        let (x, y) = ((east - west) / step, (north - south) / step)
-        guard x >= -0.5, y >= -0.5, x < Double(columns) - 0.5, y < Double(rows) - 0.5 else { return .nothing }
-        let column = min(max(0, Int(x)), max(0, columns - 2))
-        let row = min(max(0, Int(y)), max(0, rows - 2))
-        let (nextColumn, nextRow) = (min(column + 1, columns - 1), min(row + 1, rows - 1))
-        let eastward = Float(min(1, max(0, x - Double(column))))
-        let northward = Float(min(1, max(0, y - Double(row))))
-        func mixed(_ row: Int) -> Known {
-            let (one, other) = (places[row * columns + column], places[row * columns + nextColumn])
-            return Known(
-                decibels: one.decibels + eastward * (other.decibels - one.decibels),
-                variance: one.variance + eastward * (other.variance - one.variance))
+        guard let column = between(east - west, columns), let row = between(north - south, places.count / columns) else {
+            return .nothing
         }
-        let (one, other) = (mixed(row), mixed(nextRow))
-        return Known(
-            decibels: one.decibels + northward * (other.decibels - one.decibels),
-            variance: one.variance + northward * (other.variance - one.variance))
+        return known(column, row)
+    }
+
+    /// What is known of each cell of a grid.
+    func known(of grid: FilterGrid, from observer: LocalPlane.Point) -> [Known] {
+        let side = PositionFilter.side
+        let rows = (0..<side).map { between(grid.centre(of: $0).y - observer.y - south, places.count / columns) }
+        var cells = [Known](repeating: .nothing, count: PositionFilter.cells)
+        for number in 0..<side {
+            guard let column = between(grid.centre(of: number * side).x - observer.x - west, columns) else { continue }
+            for (cell, row) in zip(number * side..<number * side + side, rows) {
+                if let row { cells[cell] = known(column, row) }
+            }
+        }
+        return cells
+    }
+
+    /// Two places beside each other, and how far it is from one to the other.
+    private typealias Between = (one: Int, other: Int, part: Float)
+
+    /// - Returns: nil: it is beyond.
+    private func between(_ metres: Double, _ count: Int) -> Between? {
+        let steps = metres / step
+        guard steps >= -0.5, steps < Double(count) - 0.5 else { return nil }
+        let one = min(max(0, Int(steps)), max(0, count - 2))
+        return (one, min(one + 1, count - 1), Float(min(1, max(0, steps - Double(one)))))
+    }
+
+    private func known(_ column: Between, _ row: Between) -> Known {
+        func mixed(_ one: Known, _ other: Known, _ part: Float) -> Known {
+            Known(
+                decibels: one.decibels + part * (other.decibels - one.decibels),
+                variance: one.variance + part * (other.variance - one.variance))
+        }
+        let (south, north) = (row.one * columns, row.other * columns)
+        return mixed(
+            mixed(places[south + column.one], places[south + column.other], column.part),
+            mixed(places[north + column.one], places[north + column.other], column.part), row.part)
     }
 }
