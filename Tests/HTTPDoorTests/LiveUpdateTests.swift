@@ -44,6 +44,24 @@ struct LiveUpdateTests {
         }
     }
 
+    @Test("A payload that is too large is on diagnostics, and counted")
+    func tooLarge() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            _ = try connection.ask("POST", "/api/d/dataset/create?client=admin", "{}")
+            let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+            socket.send(#"{"request":"dataset/watch"}"#)
+            _ = try socket.next { $0.json["request"]?.asString == "dataset/watch" }
+            let large = #"{"x":"\#(String(repeating: "x", count: 100_000))"}"#
+            let answer = try connection.ask("POST", "/api/d/live/-/-/-/-/phone/note", large)
+            #expect(answer.status == 413 && answer.error == "tooLarge", "\(answer)")
+            let seen = try socket.next { $0.json["topic"] == "diagnostics/update" }.json["payload"]?.asObject
+            #expect(seen?["error"] == "tooLarge" && seen?["topic"] == "d/-/-/-/-/phone/note", "\(String(describing: seen))")
+            let metrics = try connection.ask("GET", "/metrics").text
+            #expect(metrics.contains("geomatch_updates_total{dataset=\"d\",outcome=\"refused\"} 1\n"), "\(metrics)")
+        }
+    }
+
     @Test("A batch is answered for each element, in order, as a list or as lines")
     func batch() async throws {
         try await withHTTP { house in

@@ -91,6 +91,36 @@ struct RequestTests {
         }
     }
 
+    @Test("What is unknown, too large or no JSON is answered as over MQTT, under its requestId, and counted")
+    func refusedByCore() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            _ = try connection.ask("POST", "/api/d/dataset/create?client=admin", "{}")
+            let long = String(repeating: "x", count: 300_000)
+            let rows: [(method: String, path: String, body: String?, status: Int, error: String)] = [
+                ("POST", "device/nothing", #"{"requestId":"0"}"#, 404, "notFound"),
+                ("GET", "such/nonsense?requestId=1", nil, 404, "notFound"),
+                ("POST", "device/list", #"{"requestId":"2","x":"\#(long)"}"#, 413, "tooLarge"),
+                ("GET", "device/list?limit=x&requestId=3", nil, 400, "invalid"),
+            ]
+            for (number, row) in rows.enumerated() {
+                let answer = try connection.ask(row.method, "/api/d/\(row.path)", row.body)
+                #expect(answer.status == row.status && answer.error == row.error, "\(answer)")
+                #expect(answer.json["requestId"]?.asString == "\(number)", "\(answer)")
+                let name = row.path.prefix { $0 != "?" }
+                #expect(answer.json["request"]?.asString == String(name), "\(answer)")
+            }
+            let spaces = String(repeating: " ", count: 300_000)
+            #expect(try connection.ask("POST", "/api/d/device/get", spaces).status == 413)
+            let metrics = try connection.ask("GET", "/metrics").text
+            for line in [
+                #"{dataset="d",resource="unknown",verb="unknown",outcome="notFound"} 2"#,
+                #"{dataset="d",resource="device",verb="list",outcome="tooLarge"} 1"#,
+                #"{dataset="d",resource="device",verb="list",outcome="invalid"} 1"#,
+            ] { #expect(metrics.contains("geomatch_requests_total\(line)\n"), "\(line) in \(metrics)") }
+        }
+    }
+
     @Test("An Idempotency-Key is the requestId where the body has none: the first reply comes again")
     func idempotency() async throws {
         try await withHTTP { house in

@@ -13,7 +13,8 @@ extension HTTPResponder {
         let dataset = head.path[1]
         let caller = try exchange.door.callers.caller(of: head, for: dataset)
         try head.allowParameters()
-        let payload = head.method == .post ? try await exchange.body(upTo: LiveUpdateDecoder.payloadBytesMax) : []
+        // The core refuses a payload that is too large for an update, and reports it.
+        let payload = head.method == .post ? try await exchange.body(upTo: exchange.door.configuration.limits.bodyBytes) : []
         guard head.method == .delete || !payload.isEmpty else {
             throw HTTPRefusal.invalid("the body is the update's payload, a JSON object; DELETE clears the state")
         }

@@ -8,9 +8,11 @@ extension HTTPResponder {
     func request(_ exchange: HTTPExchange) async throws -> Routed {
         let head = exchange.head
         let (dataset, name) = (head.path[1], "\(head.path[2])/\(head.path[3])")
-        guard let row = RequestTable.row(of: name) else { throw HTTPRefusal(RequestTable.unknown(name)) }
+        // One that no row has is the core's to refuse, and to count.
+        let row = RequestTable.row(of: name)
         let isReading = head.method == .get || head.method == .head
-        guard head.method == .post || (isReading && !row.changes) else {
+        guard head.method == .post || (isReading && row?.changes != true) else {
+            guard let row else { throw HTTPRefusal(RequestTable.unknown(name)) }
             throw HTTPRefusal.method(head.method, allow: row.methods)
         }
         let caller = try exchange.door.callers.caller(of: head, for: dataset)
@@ -19,21 +21,24 @@ extension HTTPResponder {
             let request = APIRequest(dataset: dataset, caller: caller, name: name, body: [])
             return try await importFile(exchange, form, as: parameter, request)
         }
-        var body = isReading ? try parameters(head, of: row) : try await exchange.body(upTo: RequestPayload.payloadBytesMax)
-        if body.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) { body = Array("{}".utf8) }
+        // The core refuses a body that is too large for a request, under its `requestId`.
+        var body = isReading ? parameters(head) : try await exchange.body(upTo: exchange.door.configuration.limits.bodyBytes)
+        if body.count <= RequestPayload.payloadBytesMax, body.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) {
+            body = Array("{}".utf8)
+        }
         if let key = head.fields[.idempotencyKey] { body = try Self.identify(body, by: key) }
         let request = APIRequest(dataset: dataset, caller: caller, name: name, body: body, isOfClient: true)
-        guard let reply = await exchange.door.ask(request) else {
-            throw HTTPRefusal.unavailable("the request was not answered in time, or the daemon ends: repeat it")
-        }
+        guard let reply = await exchange.door.ask(request) else { throw Self.notAnswered }
         return .reply(reply)
     }
 
+    static let notAnswered = HTTPRefusal.unavailable("the request was not answered in time, or the daemon ends: repeat it")
+
     /// The parameters of a query: text as it is, anything else as JSON.
-    private func parameters(_ head: RequestHead, of row: RequestRow) throws(HTTPRefusal) -> [UInt8] {
+    private func parameters(_ head: RequestHead) -> [UInt8] {
         var members: [(String, JSONValue)] = []
         for (name, value) in head.query where name != "key" && name != "client" {
-            members.append((name, try ParameterType.of(name).value(value, of: name)))
+            members.append((name, ParameterType.of(name).value(value)))
         }
         var writer = JSONWriter()
         writer.object(JSONObject(members))
@@ -62,18 +67,14 @@ extension RequestRow {
 }
 
 extension ParameterType {
-    /// A parameter of a query.
-    fileprivate func value(_ text: String, of name: String) throws(HTTPRefusal) -> JSONValue {
+    /// A parameter of a query. What should be JSON and is none stays a text, which the request refuses by the parameter's name.
+    fileprivate func value(_ text: String) -> JSONValue {
         switch self {
         case .text: return .string(text)
         // Criteria are a text with levels, or an object of them.
         case .textOrObject where !text.hasPrefix("{"): return .string(text)
         default: break
         }
-        do throws(JSONError) {
-            return try JSONValue.parse(text)
-        } catch {
-            throw .invalid("`\(name.prefix(64))` is no text and must be JSON: \(error.message)", field: String(name.prefix(64)))
-        }
+        return (try? JSONValue.parse(text)) ?? .string(text)
     }
 }
