@@ -129,6 +129,31 @@ struct ImportTests {
         }
     }
 
+    @Test("A file is a FeatureCollection with one list of features, as the parameter of a request is")
+    func collectionsOnly() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let (one, two) = (feature(1), feature(2))
+            let rows: [(file: String, field: String, kept: JSONValue)] = [
+                (#"{"type":"GeometryCollection","features":[\#(one)]}"#, "places.type", 0), (one, "places.type", 0),
+                (#"{"type":5,"features":[\#(one)]}"#, "places.type", 0), (#"{"features":[\#(one)]}"#, "places.type", 1),
+                (#"{"features":[\#(one)],"type":"FeatureCollections"}"#, "places.type", 1),
+                (#"{"type":"FeatureCollection","features":[\#(one)],"features":[\#(two)]}"#, "places.features", 1),
+            ]
+            for (number, row) in rows.enumerated() {
+                let answer = try connection.ask(
+                    "POST", "/api/d\(number)/place/import", row.file, fields: ["Content-Type": "application/geo+json"])
+                #expect(answer.status == 400 && answer.error == "invalid", "\(answer)")
+                #expect(answer.json["error"]?.asObject?["field"]?.asString == row.field, "\(answer)")
+                #expect(answer.json["partial"]?.asObject?["imported"] == row.kept, "\(answer)")
+            }
+            let last = try connection.ask(
+                "POST", "/api/d/place/import", #"{"features":[\#(one)],"type" : "FeatureCollection" }"#,
+                fields: ["Content-Type": "application/geo+json"])
+            #expect(last.status == 200 && last.json["result"]?.asObject?["imported"] == 1, "\(last)")
+        }
+    }
+
     @Test(
         "Where the stream of a file breaks all that came before is kept, and reported",
         arguments: ["zz\r\n", "ffffffffffffffffff\r\n"])

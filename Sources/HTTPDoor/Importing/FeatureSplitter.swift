@@ -19,25 +19,39 @@ struct FeatureSplitter {
         /// Within the collection, before a member's name.
         case name
         case colon
-        /// The value of a member, which is `features` or is not.
-        case value(isFeatures: Bool)
+        case value(Member)
         case element
         case end
+    }
+
+    /// A member of the collection.
+    private enum Member {
+        case features, type, other
+
+        init(_ name: [UInt8]) {
+            self = name.elementsEqual("features".utf8) ? .features : name.elementsEqual("type".utf8) ? .type : .other
+        }
     }
 
     /// Bytes of the longest feature, so that a request takes it.
     static let featureBytesMax = 240 << 10
 
     private let form: Form
+    /// What the collection is called in the request that imports it.
+    private let parameter: String
     private var place = Place.start
     private var current: [UInt8] = []
     private var depth = 0
     private var isInText = false
     private var isEscaped = false
     private var hasFeatures = false
+    private var hasType = false
     private var offset = 0
 
-    init(_ form: Form) { self.form = form }
+    init(_ form: Form, as parameter: String = "places") {
+        self.form = form
+        self.parameter = parameter
+    }
 
     /// Appends the features that ended in these bytes; where it throws, those before what is wrong.
     mutating func take(_ bytes: UnsafeRawBufferPointer, into features: inout [[UInt8]]) throws(WireError) {
@@ -62,7 +76,8 @@ struct FeatureSplitter {
     mutating func finish() throws(WireError) -> [[UInt8]] {
         guard form == .collection else { return flush() }
         guard place == .end else { throw WireError(.invalid, "the file ends in the middle, after \(offset) bytes") }
-        guard hasFeatures else { throw WireError(.invalid, "the file has no `features`: it must be a FeatureCollection") }
+        guard hasType else { throw wrong("type", "the file has no `type`: it must be a FeatureCollection") }
+        guard hasFeatures else { throw wrong("features", "the file has no `features`: it must be a FeatureCollection") }
         return []
     }
 
@@ -108,12 +123,16 @@ struct FeatureSplitter {
             switch place {
             case .start: if !Self.isMark(byte) { try expect(byte, UInt8(ascii: "{"), then: .name) }
             case .name: try readName(byte)
-            case .colon: try expect(byte, UInt8(ascii: ":"), then: .value(isFeatures: current.elementsEqual("features".utf8)))
-            case .value(let isFeatures): try readValue(byte, isFeatures: isFeatures)
+            case .colon: try expect(byte, UInt8(ascii: ":"), then: .value(Member(current)))
+            case .value(let member): try readValue(byte, of: member)
             case .element: try readElement(byte, &features)
             case .end: throw notJSON
             }
         }
+    }
+
+    private func wrong(_ member: String, _ message: String) -> WireError {
+        WireError(.invalid, message, field: "\(parameter).\(member)")
     }
 
     private var notJSON: WireError { WireError(.invalid, "the file is no JSON at byte \(offset)") }
@@ -146,19 +165,31 @@ struct FeatureSplitter {
         }
     }
 
-    private mutating func readValue(_ byte: UInt8, isFeatures: Bool) throws(WireError) {
-        if isFeatures {
-            guard byte == UInt8(ascii: "[") else { throw WireError(.invalid, "`features` must be a list") }
+    private mutating func readValue(_ byte: UInt8, of member: Member) throws(WireError) {
+        if member == .features {
+            guard byte == UInt8(ascii: "[") else { throw wrong("features", "`features` must be a list") }
+            // Of two the last would count, and the first is imported.
+            guard !hasFeatures else { throw wrong("features", "the file has `features` twice") }
             hasFeatures = true
             place = .element
             return
         }
-        // Of other members nothing is kept.
         if !isInText, depth == 0, byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") {
+            if member == .type { try checkType() }
             place = byte == UInt8(ascii: ",") ? .name : .end
             return
         }
+        // Of other members nothing is kept.
+        if member == .type { try keep(byte) }
         try follow(byte)
+    }
+
+    private mutating func checkType() throws(WireError) {
+        guard let type = try? JSONValue.parse(current), type == "FeatureCollection" else {
+            let shown = String(decoding: current.prefix(80), as: UTF8.self)
+            throw wrong("type", "`type` of the file must be \"FeatureCollection\", not \(shown)")
+        }
+        hasType = true
     }
 
     private mutating func readElement(_ byte: UInt8, _ features: inout [[UInt8]]) throws(WireError) {
