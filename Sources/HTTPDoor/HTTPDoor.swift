@@ -28,6 +28,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     /// When the core's thread was last here, on its monotonic clock.
     private let turnAt: Atomic<Int64>
+    /// Files that are being imported under an `Idempotency-Key`.
+    let imports = Mutex<Set<ImportKey>>([])
     /// Bytes of replies that connections have not written, by the queue of who asked.
     private let unwritten = Mutex<[UInt32: Int]>([:])
     private var waiting: [UInt64: WaitingReply] = [:]
@@ -330,6 +332,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         case .matchSocket: address.isForDevice = true
         case .exchange, .unsubscription: break
         }
+        address.parted = request.parted
         request.body.withUnsafeBytes { body in
             core.receive(
                 Envelope(
@@ -404,6 +407,8 @@ struct APIRequest: Sendable {
     var isConfined = false
     /// The client made it as it is, and its streams may name the reply.
     var isOfClient = false
+    /// It is a request that is carried out in parts, which are requests of their own.
+    var parted: PartedRequest?
 }
 
 extension APIRequest {

@@ -122,10 +122,26 @@ struct ImportTests {
                     "POST", "/api/d\(number)/place/import?client=admin", file, fields: ["Content-Type": type])
                 #expect(answer.status == 400 && answer.error == "invalid", "\(answer)")
                 #expect(answer.json["partial"]?.asObject?["imported"] == 2, "\(answer)")
-                #expect(answer.text.contains("feature 3 "), "\(answer)")
+                #expect(answer.text.contains("(feature 2)"), "\(answer)")
                 let kept = try connection.ask("GET", "/api/d\(number)/place/get?id=p2")
                 #expect(kept.status == 200, "\(kept)")
             }
+        }
+    }
+
+    @Test("A feature without an id is named by its position in the file, from 0, in whatever part it is")
+    func positions() async throws {
+        try await withHTTP { house in
+            let features = (0..<1000).map { feature($0, String(repeating: "x", count: 200)) + "\n" }.joined()
+            let answer = try Connection(to: house.port).ask(
+                "POST", "/api/d/place/import?client=admin", features + "{}\nxx\n",
+                fields: ["Content-Type": "application/x-ndjson"])
+            #expect(answer.status == 400, "\(answer)")
+            let refused = answer.json["partial"]?.asObject?["refused"]?.asArray ?? []
+            let messages = [refused.first?.asObject?["error"], answer.json["error"]].map {
+                $0?.asObject?["message"]?.asString ?? ""
+            }
+            #expect(messages[0].hasSuffix("(feature 1000)") && messages[1].hasSuffix("(feature 1001)"), "\(answer)")
         }
     }
 
@@ -151,6 +167,81 @@ struct ImportTests {
                 "POST", "/api/d/place/import", #"{"features":[\#(one)],"type" : "FeatureCollection" }"#,
                 fields: ["Content-Type": "application/geo+json"])
             #expect(last.status == 200 && last.json["result"]?.asObject?["imported"] == 1, "\(last)")
+        }
+    }
+
+    @Test("A file under an Idempotency-Key is one request: its first reply comes again, whatever file is sent")
+    func idempotency() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            func send(_ file: String, _ key: String) throws -> Connection.Answer {
+                try connection.ask(
+                    "POST", "/api/d/place/import", file,
+                    fields: ["Content-Type": "application/x-ndjson", "Idempotency-Key": key])
+            }
+            let file = feature(1) + "\n" + feature(2)
+            let first = try send(file, "k")
+            #expect(first.status == 200 && first.json["requestId"] == "k", "\(first)")
+            #expect(first.json["result"]?.asObject?["imported"] == 2, "\(first)")
+            #expect(try send(file, "k").body == first.body)
+            #expect(try send(feature(3), "k").body == first.body)
+            #expect(try connection.ask("POST", "/api/d/device/list", #"{"requestId":"k"}"#).body == first.body)
+            #expect(try send(feature(3), String(repeating: "x", count: 65)).status == 400)
+            #expect(try connection.ask("GET", "/api/d/place/get?id=p3").status == 404)
+            // A refusal is a first reply, too.
+            let refused = try send("\(feature(4))\nxx", "r")
+            #expect(refused.status == 400 && refused.json["requestId"] == "r", "\(refused)")
+            #expect(refused.json["partial"]?.asObject?["imported"] == 1, "\(refused)")
+            let again = try send(feature(5), "r")
+            #expect(again.status == 400 && again.body == refused.body, "\(again)")
+            #expect(try send(feature(3), "n").json["result"]?.asObject?["imported"] == 1)
+        }
+    }
+
+    @Test("A file that broke off and is sent again under its key is carried out where it had not been")
+    func repeatedAfterBreak() async throws {
+        try await withHTTP { house in
+            let all = (0..<3000).map { feature($0, String(repeating: "x", count: 200)) + "\n" }
+            let cut = try Connection(to: house.port)
+            cut.write(
+                "POST /api/d/place/import?client=admin HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+                    + "Idempotency-Key: k\r\nContent-Type: application/x-ndjson\r\n\r\n")
+            let half = all.prefix(2000).joined()
+            cut.write("\(String(half.utf8.count, radix: 16))\r\n\(half)\r\nzz\r\n")
+            let broken = try cut.answer()
+            #expect(broken.status == 400 && broken.json["partial"]?.asObject?["imported"] == 2000, "\(broken)")
+            let connection = try Connection(to: house.port)
+            _ = try connection.ask(
+                "POST", "/api/d/place/import?client=admin",
+                #"{"places":{"type":"FeatureCollection","features":[\#(feature(0, "renamed"))]}}"#)
+            let answer = try connection.ask(
+                "POST", "/api/d/place/import?client=admin", all.joined(),
+                fields: ["Content-Type": "application/x-ndjson", "Idempotency-Key": "k"])
+            let result = answer.json["result"]?.asObject
+            let (imported, replaced) = (result?["imported"]?.asInt64 ?? 0, result?["replaced"]?.asInt64 ?? 0)
+            // Of the part in which it broke off, some were there.
+            #expect(imported + replaced == 3000 && replaced < 1000, "\(answer)")
+            let kept = try connection.ask("GET", "/api/d/place/get?id=p0")
+            #expect(kept.text.contains("renamed"), "\(kept)")
+        }
+    }
+
+    @Test("While a file is being imported under a key another one waits for it", .timeLimit(.minutes(1)))
+    func twoUnderOneKey() async throws {
+        try await withHTTP { house in
+            let fields = ["Content-Type": "application/x-ndjson", "Idempotency-Key": "k"]
+            let (first, second) = (try Connection(to: house.port), try Connection(to: house.port))
+            let file = feature(1) + "\n"
+            first.write(
+                "POST /api/d/place/import HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(file.utf8.count)\r\n"
+                    + "Idempotency-Key: k\r\nContent-Type: application/x-ndjson\r\n\r\n")
+            while house.door.imports.withLock({ $0.isEmpty }) { await Task.yield() }
+            let refused = try second.ask("POST", "/api/d/place/import", feature(2), fields: fields)
+            #expect(refused.status == 503 && refused.fields["retry-after"] != nil, "\(refused)")
+            first.write(file)
+            let answer = try first.answer()
+            #expect(answer.json["result"]?.asObject?["imported"] == 1, "\(answer)")
+            #expect(try second.ask("POST", "/api/d/place/import", feature(2), fields: fields).body == answer.body)
         }
     }
 

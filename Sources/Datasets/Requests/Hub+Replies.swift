@@ -40,9 +40,8 @@ extension Hub {
 
     /// Gives the first reply again where there was one, or waits for it.
     func repeatReply(to context: ReplyContext, _ turn: inout Turn) -> Bool {
-        guard let requestId = context.requestId, let key = context.key else { return false }
-        let memory = datasets[context.dataset]?.replies ?? repliesOfDeleted[context.dataset]
-        if let first = memory?.reply(to: requestId, of: context.client, at: turn.now) {
+        guard let key = context.key else { return false }
+        if let first = firstReply(to: context, at: turn.now) {
             // As in the status, where a repeat has come in and has not failed.
             count(context, nil)
             var context = context
@@ -54,6 +53,18 @@ extension Hub {
         count(context, nil)
         waitingForAnswer[key]?.append(context)
         return true
+    }
+
+    func firstReply(to context: ReplyContext, at now: Int64) -> [UInt8]? {
+        guard let requestId = context.requestId, context.key != nil else { return nil }
+        let memory = datasets[context.dataset]?.replies ?? repliesOfDeleted[context.dataset]
+        return memory?.reply(to: requestId, of: context.client, at: now)
+    }
+
+    /// Of a request that its door has carried out in parts: see ``PartedRequest``.
+    func finish(_ context: ReplyContext, _ body: [UInt8], _ error: ErrorCode?, _ turn: inout Turn) {
+        if let error { count(context, error) }
+        finish(context, body, isError: error != nil, &turn)
     }
 
     /// Remembers the first reply to a `requestId` and sends it.

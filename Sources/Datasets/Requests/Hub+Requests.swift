@@ -68,11 +68,15 @@ extension Hub {
 
     func handle(_ received: ReceivedRequest, _ turn: inout Turn) {
         let context = received.context
+        if case .beginning? = context.address.parted, context.key != nil, firstReply(to: context, at: turn.now) == nil {
+            return reply([], to: context, &turn)
+        }
         if let dataset = datasets[context.dataset] {
             dataset.requestCounters.received += 1
             prepare(dataset, &turn)
         }
         if repeatReply(to: context, &turn) { return }
+        if case .end(let body, let error)? = context.address.parted { return finish(context, body, error, &turn) }
         let row = RequestTable.byName[context.request]
         conclude(row, context, &turn) { turn throws(WireError) in try self.perform(row, received, &turn) }
     }

@@ -1,3 +1,5 @@
+import Wire
+
 /// A request as a door brings it; the bytes are borrowed for the call.
 public struct Envelope {
     public var dataset: String
@@ -41,6 +43,8 @@ public struct ReturnAddress: Sendable {
     public var isOpen: Bool
     /// The door asks for a device, regardless of who owns it and its objects, and shows ids only.
     public var isForDevice: Bool
+    /// The door carries the request out in parts, which are requests of their own.
+    public var parted: PartedRequest?
 
     public init(door: Int, bytes: [UInt8] = [], isOpen: Bool = false, isForDevice: Bool = false) {
         self.door = door
@@ -51,6 +55,14 @@ public struct ReturnAddress: Sendable {
 
     /// Nobody waits for the reply.
     static let nobody = ReturnAddress(door: -1)
+}
+
+/// What a door asks about a request that it carries out in parts.
+public enum PartedRequest: Sendable {
+    /// Its first reply, where there was one to its `requestId`: else the reply is empty, and the parts may come.
+    case beginning
+    /// It is over: from now on this is the first reply to its `requestId`.
+    case end(reply: [UInt8], error: ErrorCode?)
 }
 
 /// A live update as a door brings it; the bytes are borrowed for the call.

@@ -11,11 +11,23 @@ struct ImportSums {
     /// So many refusals, and so many warnings, are listed.
     private static let listedMax = 1000
 
-    mutating func add(_ result: JSONObject) {
+    /// - Parameter before: Features of the file before the part that this is the result of.
+    mutating func add(_ result: JSONObject, behind before: Int = 0) {
         imported += result["imported"]?.asInt64 ?? 0
         replaced += result["replaced"]?.asInt64 ?? 0
-        for value in result["refused"]?.asArray ?? [] { append(value, to: \.refused) }
+        for value in result["refused"]?.asArray ?? [] { append(Self.located(value, behind: before), to: \.refused) }
         for value in result["warnings"]?.asArray ?? [] { append(value, to: \.warnings) }
+    }
+
+    /// A refusal of a feature without an id: the core reports its position in the part, and people look for it in the file.
+    private static func located(_ refusal: JSONValue, behind before: Int) -> JSONValue {
+        guard case .object(var object) = refusal, object["id"] ?? .null == .null, case .object(var error)? = object["error"],
+            let message = error["message"]?.asString, message.hasSuffix(")"), let mark = message.ranges(of: " (feature ").last,
+            let place = Int(message[mark.upperBound...].dropLast())
+        else { return refusal }
+        error["message"] = .string(message[..<mark.upperBound] + "\(before + place))")
+        object["error"] = .object(error)
+        return .object(object)
     }
 
     private mutating func append(_ value: JSONValue, to list: WritableKeyPath<ImportSums, [JSONValue]>) {

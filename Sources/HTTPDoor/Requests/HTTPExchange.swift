@@ -37,8 +37,7 @@ struct HTTPExchange {
 
     /// Reads the whole body.
     func body(upTo limit: Int) async throws -> [UInt8] {
-        let length = request.headers[.contentLength].flatMap { Int($0) }
-        if let length, length > limit { throw HTTPRefusal.tooLarge(limit) }
+        if let length = statedLength, length > limit { throw HTTPRefusal.tooLarge(limit) }
         var bytes: [UInt8] = []
         do {
             for try await part in request.body {
@@ -51,9 +50,14 @@ struct HTTPExchange {
         } catch is HTTPParserError {
             throw HTTPRefusal.brokenBody
         }
-        if let length, bytes.count < length { throw HTTPRefusal.brokenBody }
+        guard isWhole(after: bytes.count) else { throw HTTPRefusal.brokenBody }
         return bytes
     }
+
+    /// Whether a body of so many bytes is as long as was said.
+    func isWhole(after count: Int) -> Bool { count >= statedLength ?? 0 }
+
+    private var statedLength: Int? { request.headers[.contentLength].flatMap { Int($0) } }
 
     /// The type of the body without its parameters, in lower case.
     var contentType: String? {
