@@ -128,7 +128,9 @@ struct PushDeliveryTests {
                     == "unsupported pushers")
         }
         #expect(harness.refusal("push/key") == "unsupported")
-        #expect(HubHarness.pushing().result("push/key", "{}")?["publicKey"]?.text == "BKey")
+        let pushing = HubHarness.pushing()
+        pushing.makePair()
+        #expect(pushing.result("push/key", "{}")?["publicKey"]?.text == "BKey")
     }
 
     @Test("A token without a scheme is for the service of the device's platform only")

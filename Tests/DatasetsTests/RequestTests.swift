@@ -375,7 +375,7 @@ struct RequestTests {
     func unknownDataset() {
         let harness = HubHarness()
         for row in RequestTable.rows
-        where !row.createsDataset && !["dataset/list", "push/key", "cluster/status"].contains(row.name) {
+        where !row.createsDataset && !["dataset/list", "cluster/status"].contains(row.name) {
             #expect(harness.refusal(row.name, #"{"id":"x","deviceId":"x"}"#, client: "admin") == "unknownDataset dataset")
         }
         #expect(

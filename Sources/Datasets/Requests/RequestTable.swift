@@ -224,7 +224,7 @@ public enum RequestTable {
         RequestRow("changes/documents", .ask(\.feed, ChangeFeed.documents)),
         RequestRow("checkpoint/get", .read(\.feed, ChangeFeed.getCheckpoint)),
         RequestRow("checkpoint/put", .change(\.feed, ChangeFeed.putCheckpoint)),
-        RequestRow("push/key", .readAll { hub, _, _ throws(WireError) in try hub.configuration.getPushKey() }),
+        RequestRow("push/key", .read { hub, _ throws(WireError) in try hub.configuration.getPushKey() }),
         RequestRow("push/test", .testPush),
         RequestRow(
             "cluster/status", .readAll { hub, parameters, client throws(WireError) in try hub.showCluster(parameters, client) },
