@@ -329,15 +329,20 @@ struct StreamTests {
         try await withHTTP { house in
             let socket = try Socket(to: house.port, "/api/d/socket")
             let long = String(repeating: "a", count: 300_000)
+            let spaces = String(repeating: " ", count: 300_000)
             for (number, (text, error)) in [
                 (#"{"request":"device/get","requestId":"0","id":"\#(long)"}"#, "tooLarge"), (#"{"requestId":"1"}"#, "invalid"),
                 (#"{"request":5,"requestId":"2"}"#, "invalid"), (#"{"requestId":"3","request":"device/list""#, "invalid"),
                 (#"{"request":"dataset/get","requestId":"4"}"#, "unknownDataset"),
+                // By the length of the frame, whatever it holds.
+                (#"{"request":"device/list","requestId":"5"\#(spaces)}"#, "tooLarge"),
+                (#"{"topic":"d/-/-/-/-/a/note","requestId":"6","payload":{"x":1}\#(spaces)}"#, "tooLarge"),
             ].enumerated() {
                 socket.send(text)
                 let reply = try socket.next().json
                 #expect(reply["requestId"]?.asString == "\(number)", "\(reply)")
                 #expect(reply["error"]?.asObject?["error"]?.asString == error, "\(reply)")
+                if number == 0 { #expect(reply["request"] == "device/get", "\(reply)") }
             }
         }
     }
