@@ -189,7 +189,7 @@ struct RequestTests {
                 ("/api/d/device/list", "GET, HEAD, POST, OPTIONS"), ("/api/d/device/create", "POST, OPTIONS"),
                 ("/api/d/live/-/-/-/-/a/position", "POST, DELETE, OPTIONS"), ("/api/d/events", "GET, OPTIONS"),
                 ("/healthz", "GET, HEAD, OPTIONS"), ("/", "GET, HEAD, OPTIONS"), ("/in/osmand", "GET, POST, OPTIONS"),
-                ("/couch/d", "GET, HEAD, PUT, POST, OPTIONS"), ("/couch/d/_changes", "GET, POST, OPTIONS"),
+                ("/couch/d", "GET, HEAD, PUT, POST, OPTIONS"), ("/couch/d/_changes", "GET, HEAD, POST, OPTIONS"),
                 ("/couch/d/note:1", "GET, HEAD, PUT, DELETE, OPTIONS"), ("/v5/devices?dataset=d", "POST, OPTIONS"),
                 ("/v5/devices/1?dataset=d", "GET, PATCH, DELETE, HEAD, OPTIONS"), ("/pusher/v5/ws/1", "GET, OPTIONS"),
             ] {

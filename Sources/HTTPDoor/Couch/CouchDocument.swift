@@ -57,6 +57,9 @@ struct CouchMeta: Sendable {
         deletedConflicts = isAsked("deleted_conflicts")
         latest = isAsked("latest")
     }
+
+    /// More than the document and its revision is shown.
+    var showsMore: Bool { revisions || revisionsInfo || conflicts || deletedConflicts }
 }
 
 extension JSONWriter {

@@ -109,19 +109,29 @@ struct CouchRange: Sendable {
             }
             return nil
         }
+        func count(_ name: String) throws(CouchRefusal) -> Int? {
+            guard let value = try value(name) else { return nil }
+            guard let number = value.asInt64 ?? value.asString.flatMap({ Int64($0) }), number >= 0 else {
+                let shown = String(decoding: value.serialised().prefix(40), as: UTF8.self)
+                throw CouchRefusal(
+                    .badRequest, "query_parse_error", "`\(name)` must be a whole number from 0 on, not \(shown)")
+            }
+            return Int(number)
+        }
         if let list = try value("keys") {
             guard let list = list.asArray else { throw .badRequest("`keys` must be a list of ids") }
             keys = list.map { $0.asString ?? "" }
-        } else if let key = try value("key")?.asString {
-            (start, end) = (key, key)
+        } else if let key = try value("key") {
+            // Every key is a text: nothing has another one.
+            if let key = key.asString { (start, end) = (key, key) } else { keys = [] }
         }
         isDescending = try value("descending")?.asBool ?? false
         hasInclusiveEnd = try value("inclusive_end")?.asBool ?? true
         if let key = try value("startkey", "start_key")?.asString { start = key }
         if let key = try value("endkey", "end_key")?.asString { end = key }
         if isDescending { swap(&start, &end) }
-        if let number = try value("limit")?.asInt64 { limit = Int(max(0, number)) }
-        if let number = try value("skip")?.asInt64 { skip = Int(max(0, number)) }
+        limit = try count("limit") ?? limit
+        skip = try count("skip") ?? skip
         includesDocuments = try value("include_docs")?.asBool ?? false
     }
 

@@ -79,7 +79,7 @@ extension HTTPResponder {
         if first == "_local" { return "GET, HEAD, PUT, DELETE" }
         guard path.isEmpty else { return nil }
         switch first {
-        case "_changes", "_all_docs": return "GET, POST"
+        case "_changes", "_all_docs": return "GET, HEAD, POST"
         case "_revs_diff", "_bulk_get", "_bulk_docs", "_ensure_full_commit": return "POST"
         default: return first.hasPrefix("_") ? nil : "GET, HEAD, PUT, DELETE"
         }

@@ -73,11 +73,18 @@ extension HTTPResponder {
             guard !winner.isDeleted else { throw CouchRefusal.notFound("deleted") }
             leaf = winner
         }
+        // As at CouchDB, a revision is the tag of the document alone: what is shown beside it changes without it.
+        let tag = meta.showsMore ? nil : "\"\(leaf.revision)\""
+        if let tag, head.knows(tag) {
+            var answer = HTTPAnswer(.notModified, json: [])
+            answer.fields[.eTag] = tag
+            return .answer(answer)
+        }
         let whole = try await database.whole(leaf, of: id)
         var writer = JSONWriter()
         writer.couch(whole, of: document, meta)
         var answer = HTTPAnswer(.ok, json: writer.bytes)
-        answer.fields[.eTag] = "\"\(leaf.revision)\""
+        answer.fields[.eTag] = tag
         return .answer(answer)
     }
 

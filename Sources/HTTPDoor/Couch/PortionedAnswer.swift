@@ -35,8 +35,9 @@ extension HTTPResponder {
         var head = HTTPResponse(status: .ok, headerFields: cross)
         head.headerFields[.contentType] = "application/json"
         head.headerFields[.cacheControl] = "no-store"
-        // A connection whose end is watched for cannot be given back.
-        if isAlone, portions.gone != nil { head.headerFields[.connection] = "close" }
+        // A connection whose end is watched for cannot be given back; nor one on which a body without a length was only announced.
+        if isAlone, portions.gone != nil || request.method == .head { head.headerFields[.connection] = "close" }
+        if request.method == .head { return try await writer.write(head) }
         var body = try await writer.begin(head)
         guard let gone = portions.gone else {
             try await write(portions, to: &body)

@@ -39,8 +39,8 @@ extension HTTPResponder {
 }
 
 extension RequestHead {
-    /// A proxy that compresses makes a tag a weak one. Source: RFC 9110, sections 8.8.3.2 and 13.1.2.
-    fileprivate func knows(_ tag: String) -> Bool {
+    /// Whether the caller has what a strong tag stands for: weak tags do. Source: RFC 9110, sections 8.8.3.2 and 13.1.2.
+    func knows(_ tag: String) -> Bool {
         let matching = ["*", tag, "W/" + tag]
         let tags = fields[.ifNoneMatch]?.split(separator: ",") ?? []
         return tags.contains { part in

@@ -429,6 +429,36 @@ struct CouchTests {
         }
     }
 
+    @Test("A document that its reader has is not sent again, and parameters that cannot be are refused as CouchDB does")
+    func conditions() async throws {
+        try await withCouch { client in
+            try client.push(document("note:1", 1, ["a"], text: "x"), document("note:2", 1, ["a"], text: "y"))
+            let connection = try Connection(to: client.house.port)
+            let tag = try #require(try client.ask("GET", "note:1").fields["etag"])
+            for (known, query, status) in [
+                (tag, "", 304), ("W/\(tag)", "", 304), ("\"x\", \(tag)", "?rev=1-a", 304), ("\"1-b\"", "", 200),
+                (tag, "?conflicts=true", 200),
+            ] {
+                let answer = try connection.ask("GET", client.path("note:1" + query), fields: ["If-None-Match": known])
+                #expect(answer.status == status && answer.body.isEmpty == (status == 304), "\(known) \(query): \(answer)")
+            }
+            for query in ["limit=x", "limit=-1", "limit=1.5", "skip=x"] {
+                let answer = try client.ask("GET", "_all_docs?" + query)
+                #expect(answer.status == 400 && answer.json["error"] == "query_parse_error", "\(query): \(answer)")
+            }
+            for (query, count) in [
+                ("key=5", 0), ("key=%22note:1%22", 1), ("limit=1", 1), ("limit=0", 0), ("skip=1", 1), ("include_docs=false", 2),
+            ] {
+                let answer = try client.ask("GET", "_all_docs?" + query)
+                #expect(answer.status == 200 && answer.json["rows"]?.asArray?.count == count, "\(query): \(answer)")
+            }
+            for path in ["_all_docs", "_changes", "_changes?feed=longpoll&since=now"] {
+                let answer = try client.ask("HEAD", path)
+                #expect(answer.status == 200 && answer.body.isEmpty, "\(path): \(answer)")
+            }
+        }
+    }
+
     @Test("A longpoll wakes on a change, shows signs of life, and ends when its time is over")
     func longpoll() async throws {
         try await withCouch { client in
