@@ -45,8 +45,11 @@ struct PageTests {
                 bytes += Int(packed.fields["content-length"] ?? "") ?? 100_000
                 bytes += packed.fields.reduce(40) { $0 + $1.key.utf8.count + $1.value.utf8.count + 4 }
                 let tag = try #require(packed.fields["etag"])
+                // The same for both codings, so a weak one.
+                #expect(tag.hasPrefix("W/\"") && plain.fields["etag"] == tag, "\(name)")
+                let strong = String(tag.dropFirst(2))
                 for (known, status) in [
-                    ("\"x\", \(tag)", 304), ("W/\(tag)", 304), ("W/\"x\",W/\(tag)", 304), ("*", 304), ("W/\"x\"", 200),
+                    ("\"x\", \(tag)", 304), (strong, 304), ("W/\"x\",\(tag)", 304), ("*", 304), ("W/\"x\"", 200),
                 ] {
                     let answer = try connection.ask("GET", path, fields: ["If-None-Match": known])
                     #expect(answer.status == status, "\(name) \(known)")

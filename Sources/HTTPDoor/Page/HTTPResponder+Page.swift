@@ -12,7 +12,8 @@ extension HTTPResponder {
             answer.fields[.contentEncoding] = "gzip"
         }
         answer.fields[.vary] = "Accept-Encoding"
-        answer.fields[.eTag] = file.tag
+        // A weak one: the compressed bytes are others. Source: RFC 9110, section 8.8.3.3.
+        answer.fields[.eTag] = "W/" + file.tag
         // A new daemon may bring a new page.
         answer.fields[.cacheControl] = "no-cache"
         answer.fields[.contentSecurityPolicy] = door.page.policy
