@@ -113,7 +113,9 @@ extension GeofenceEngine {
         guard core.dwells, !visit.hasDwelled, let dwell = fences.values(of: number)?.dwell else { return }
         let dwelledAt = visit.since + dwell
         if instant >= dwelledAt {
-            if standing != .outside { self.dwell(visit, of: device, fix, at: dwelledAt, into: &effects) }
+            // A fix that decides nothing leaves the device where the last usable one had it.
+            let isInside = standing == .unusable ? visit.outsideSince == nil : standing != .outside
+            if isInside { self.dwell(visit, of: device, fix, at: dwelledAt, into: &effects) }
         } else {
             scheduleDwell(of: device, in: number, fix)
         }

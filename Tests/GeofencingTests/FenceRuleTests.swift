@@ -129,6 +129,18 @@ struct FenceRuleTests {
         #expect(late.log == ["entered 0", "dwelled 60"])
     }
 
+    @Test("A fix too coarse to decide made a visit dwell whose last usable fix was outside", arguments: [true, false])
+    func coarseDwelling(_ isOutsideBefore: Bool) throws {
+        var walk = try FenceWalk(FenceRule(dwell: 300_000), radius: 50)
+        walk.fix(0, accuracy: 5, at: 0)
+        walk.fix(isOutsideBefore ? 500 : 0, accuracy: 5, at: 20)
+        walk.fix(500, accuracy: 500, at: 310)
+        #expect(walk.log == (isOutsideBefore ? ["entered 0"] : ["entered 0", "dwelled 300"]))
+        walk.fix(500, accuracy: 5, at: 320)
+        walk.fix(500, accuracy: 5, at: 390)
+        #expect(walk.log == (isOutsideBefore ? ["entered 0", "left 320"] : ["entered 0", "dwelled 300", "left 390"]))
+    }
+
     @Test("Who is not heard of is lost, and comes back with the next fix")
     func silence() throws {
         var walk = try FenceWalk(FenceRule(accuracy: .centre, staleAfter: 100_000))
