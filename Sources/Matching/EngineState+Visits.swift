@@ -137,7 +137,8 @@ extension EngineState {
         var pair = subscriptions[subscription].firstPair
         while pair != none {
             resumeLikely(pair, at: now)
-            if index.phases[pair] == .staying { watch(pair) }
+            // What was restored before the positions were has waited as if its sides had been heard of then.
+            watch(pair)
             pair = index.pairs[pair].nextOfSubscription
         }
     }

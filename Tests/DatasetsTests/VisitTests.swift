@@ -415,6 +415,28 @@ struct VisitTests {
         #expect(events(harness) == ["matched"])
     }
 
+    @Test("`staleAfter` began anew with each restart", arguments: [true, false])
+    func staleOverRestarts(killed: Bool) {
+        let harness = visiting(#","staleAfter":60"#)
+        // Positions are written behind.
+        harness.advance(milliseconds: 2_000)
+        for _ in 0..<2 {
+            harness.advance(milliseconds: 25_000)
+            harness.restart(killed: killed)
+        }
+        harness.published.removeAll()
+        harness.advance(milliseconds: 7_000)
+        #expect(events(harness) == [])
+        harness.advance(milliseconds: 2_000)
+        #expect(events(harness) == ["ended lost"])
+        let outage = visiting(#","staleAfter":60"#)
+        outage.advance(milliseconds: 2_000)
+        outage.now += 100_000
+        outage.restart(killed: true)
+        outage.advance(milliseconds: 1_000)
+        #expect(events(outage) == ["ended lost"])
+    }
+
     @Test("What is compared once begins and ends at once, and leaves nothing behind")
     func comparedOnce() {
         let harness = visiting()

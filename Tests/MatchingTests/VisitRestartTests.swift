@@ -140,6 +140,20 @@ struct VisitRestartTests {
         #expect(unseen.engine.pairCount == 0)
     }
 
+    @Test("`staleAfter` began anew with a restart where the position came back after its visit")
+    func silenceGoesOn() throws {
+        let restored = try Restored(.visit(staleAfter: 1200), at: nil, isVisiting: true, heardAt: 900)
+        restored.engine.place(restored.subscriber, at: Fence.position(10), heardAt: 300)
+        #expect(restored.resume() == [])
+        #expect(restored.engine.nextDeadline == 1500)
+        #expect(restored.advance(to: 1499) == [])
+        #expect(restored.advance(to: 1500) == ["lost"])
+        let over = try Restored(.visit(staleAfter: 900), at: nil, isVisiting: true, heardAt: 900)
+        over.engine.place(over.subscriber, at: Fence.position(10), heardAt: 0)
+        #expect(over.resume() == [])
+        #expect(over.advance(to: 1000) == ["lost"])
+    }
+
     @Test("A position cleared on demand ends a restored visit though the device was not seen yet")
     func clearedUnseen() throws {
         let restored = try Restored(.visit(), at: nil, isVisiting: true)
