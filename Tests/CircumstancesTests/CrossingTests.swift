@@ -45,7 +45,7 @@ private struct Walk {
 
     mutating func register() throws {
         let place = UInt32.random(in: 1...25, using: &random)
-        let nearRadius = Bool.random(using: &random) ? nil : Double(Int.random(in: 60...300, using: &random))
+        let nearRadius = Bool.random(using: &random) ? nil : Double(Int.random(in: 10...300, using: &random))
         let exitMargin = Double([0, 5, 10, 40].randomElement(using: &random) ?? 10)
         let owner = Bool.random(using: &random) ? "a" : "b"
         let trigger: CircumstanceRule.Trigger = Bool.random(using: &random) ? .arriving : .departing
@@ -78,7 +78,7 @@ private struct Walk {
         for rule in rules where devices[device].owner.map({ $0 == rule.owner }) ?? true {
             guard let distance = world.distance(of: rule.place, latitude: at.latitude, longitude: at.longitude) else { continue }
             let isHeld = held[device].contains(rule.ref.index)
-            let holds = distance <= (rule.nearRadius ?? 50) + (isHeld ? rule.exitMargin : 0)
+            let holds = distance <= max(50, rule.nearRadius ?? 0) + (isHeld ? rule.exitMargin : 0)
             guard holds != isHeld else { continue }
             if holds { held[device].insert(rule.ref.index) } else { held[device].remove(rule.ref.index) }
             guard holds == (rule.trigger == .arriving) else { continue }

@@ -31,10 +31,11 @@ struct EngineHarness {
     @discardableResult
     mutating func register(
         _ text: String, _ trigger: CircumstanceRule.Trigger? = .arriving, owner: String = "a", devices: [String] = [],
-        isEnabled: Bool = true
+        nearRadius: Double = 250, isEnabled: Bool = true
     ) throws -> CircumstanceRef {
         engine.register(
-            CircumstanceRule(try CircumstanceExpression(text), trigger: trigger, owner: owner, devices: devices),
+            CircumstanceRule(
+                try CircumstanceExpression(text), trigger: trigger, owner: owner, devices: devices, nearRadius: nearRadius),
             isEnabled: isEnabled, at: now, in: world, into: &effects)
     }
 

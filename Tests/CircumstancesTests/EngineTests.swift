@@ -72,6 +72,39 @@ struct EngineTests {
         #expect(town.fired().count == 1)
     }
 
+    @Test(
+        "Who was at a place was not near it where `nearRadius` is small",
+        arguments: [
+            "(= factual-id \"cafe\")", "any-factual-place", "(= category-id \"food\")", "(not is-open)",
+            "(= threshold-met \"low\")",
+        ])
+    func smallNearRadius(_ rule: String) throws {
+        for (east, accuracy, isNear) in [
+            (48, nil, true), (52, nil, false), (78, 80, true), (82, 80, false), (98, 150, true), (102, 150, false),
+        ] as [(Double, Double?, Bool)] {
+            var town = EngineHarness()
+            try town.register("(near \(rule))", nearRadius: 10)
+            let asked = try town.register("(near \(rule))", nil, nearRadius: 10)
+            town.move(500)
+            #expect(town.fired().isEmpty)
+            town.move(east, after: 60, accuracy: accuracy)
+            #expect(town.fired().map { $0.nearPlaces.map(\.place) } == (isNear ? [[1]] : []))
+            let answer = town.engine.evaluate(asked, for: 0, at: town.now, in: town.world)
+            #expect(answer.value == isNear && answer.nearPlaces.map(\.place) == (isNear ? [1] : []))
+        }
+        // It is left like any place, and a fix at the same position that may be farther off is enough to be near.
+        var town = EngineHarness()
+        try town.register("(near \(rule))", nearRadius: 10)
+        let left = try town.register("(near \(rule))", .departing, nearRadius: 10)
+        town.move(30)
+        town.move(58, after: 60)
+        #expect(town.fired().count == 1)
+        town.move(62, after: 60)
+        #expect(town.fired().map(\.circumstance) == [left])
+        town.move(62, after: 60, accuracy: 70)
+        #expect(town.fired().count == 1)
+    }
+
     @Test("A shop that opens and closes fires by time alone, at its minute")
     func timeAlone() throws {
         var town = EngineHarness()

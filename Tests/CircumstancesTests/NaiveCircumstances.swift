@@ -213,7 +213,7 @@ extension NaiveCircumstances {
             guard let fix = device.fix else { return nil }
             let isAt = if case .at = condition { true } else { false }
             let margin = isPositive ? context.positive : context.negative
-            let reach = isAt ? max(50, min(fix.accuracy ?? 0, 100)) : context.nearRadius
+            let reach = max(50, min(fix.accuracy ?? 0, 100), isAt ? 0 : context.nearRadius)
             return any(
                 world.places.compactMap { number, place -> Bool?? in
                     let own = world.distance(place, fix.latitude, fix.longitude)

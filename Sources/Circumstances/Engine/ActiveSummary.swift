@@ -2,7 +2,7 @@
 struct ActiveSummary: BitwiseCopyable {
     /// The exit margin, metres.
     var margin = 0.0
-    /// What its preconditions reach, metres: 0 where none is a `near`.
+    /// The greatest radius of `near` among its preconditions, metres: 0 where none is a `near`.
     private var nearRadius = 0.0
     var circumstance: UInt32 = 0
     var basis = Basis.everything
@@ -14,15 +14,15 @@ struct ActiveSummary: BitwiseCopyable {
 
     /// How far its preconditions reach, in metres, where `at` reaches so far.
     @inline(__always)
-    func radius(at reach: Double) -> Double { isAt ? max(nearRadius, reach) : nearRadius }
+    func radius(at reach: Double) -> Double { PlaceReach.reach(nearRadius: nearRadius, at: reach) }
 }
 
 extension ActiveSummary {
     init(_ active: ActiveCircumstance) {
         circumstance = active.circumstance
         isArriving = active.trigger == .arriving
-        nearRadius = active.preconditions?.compactMap(\.radius).max() ?? 0
-        isAt = active.preconditions?.contains { $0.radius == nil } ?? false
+        nearRadius = active.preconditions?.compactMap(\.nearRadius).max() ?? 0
+        isAt = active.preconditions?.contains { $0.nearRadius == nil } ?? false
         guard active.basis != .everything else { return }
         basis = active.basis
         margin = active.exitMargin

@@ -50,7 +50,8 @@ extension CircumstanceEngine {
             let reach = PlaceReach.at(accuracy: fix.accuracy)
             world.places(
                 latitude: fix.latitude, longitude: fix.longitude,
-                radius: entry.program.uses(.near) ? max(reach, entry.rule.nearRadius) : reach, into: &situation.places)
+                radius: PlaceReach.reach(nearRadius: entry.program.uses(.near) ? entry.rule.nearRadius : nil, at: reach),
+                into: &situation.places)
             situation.places.sortByDistance()
         }
         return Evaluation(

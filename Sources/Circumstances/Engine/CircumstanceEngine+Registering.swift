@@ -271,7 +271,8 @@ extension CircumstanceEngine {
                     return nil
                 }
                 guard let place = world.place(withID: id) else { continue }
-                guard let near = devices(near: place, within: entry.radius ?? PlaceReach.atMax, in: world) else { return nil }
+                let reach = PlaceReach.reach(nearRadius: entry.nearRadius, at: PlaceReach.atMax)
+                guard let near = devices(near: place, within: reach, in: world) else { return nil }
                 found.formUnion(near)
                 if found.count > Self.turnMax { return nil }
             }

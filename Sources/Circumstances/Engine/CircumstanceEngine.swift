@@ -125,7 +125,10 @@ struct RuleUses {
 
     mutating func count(_ active: ActiveCircumstance, by step: Int) {
         let program = active.program
-        if program.uses(.near) { change(&nears, active.nearRadius + active.exitMargin, by: step) }
+        if program.uses(.near) {
+            let reach = PlaceReach.reach(nearRadius: active.nearRadius, at: PlaceReach.atMax)
+            change(&nears, reach + active.exitMargin, by: step)
+        }
         if program.uses(.at) { change(&ats, active.exitMargin, by: step) }
         nearMax = nears.keys.max() ?? 0
         atMarginMax = ats.keys.max()

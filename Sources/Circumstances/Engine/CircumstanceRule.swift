@@ -8,7 +8,7 @@ public struct CircumstanceRule: Sendable {
         case departing
     }
 
-    /// Metres; how far `near` may reach.
+    /// Metres; how far `near` may reach, which is no less than `at`.
     public static let nearRadiusRange = 10.0...5000.0
     /// Metres; how far the exit margin may be.
     public static let exitMarginRange = 0.0...1000.0

@@ -55,7 +55,7 @@ extension Program {
         _ nearRadius: Double, _ exitMargin: Double, _ table: PredicateTable, _ body: (UInt32, Double) -> Void
     ) {
         for (index, node) in nodes.enumerated() where node.operation == .at || node.operation == .near {
-            let reach = node.operation == .at ? PlaceReach.atMax : nearRadius
+            let reach = PlaceReach.reach(nearRadius: node.operation == .at ? nil : nearRadius, at: PlaceReach.atMax)
             for predicate in cover(index, table) { body(predicate, reach + exitMargin) }
         }
     }

@@ -3,8 +3,8 @@
 /// Where every way to be true leads through some `at` or `near` of certain places, devices that are within reach of none of these
 /// need not be looked at: for them the condition is false.
 struct Precondition: Equatable {
-    /// Metres; nil for `at`, whose reach depends on the accuracy of a fix.
-    var radius: Double?
+    /// The radius of `near`, metres; nil for `at`. Either reaches as far as `at` does, which depends on the accuracy of a fix.
+    var nearRadius: Double?
     /// At which its places are found.
     var scale: Int
     /// One of these is true of the place. ``PredicateTable/any`` means every place.
@@ -28,9 +28,9 @@ extension Program {
         let node = nodes[index]
         switch node.operation {
         case .at, .near:
-            let radius = node.operation == .at ? nil : nearRadius
-            let scale = Scale.of(reach: (radius ?? PlaceReach.atMax) + exitMargin)
-            return [Precondition(radius: radius, scale: scale, predicates: cover(index, table))]
+            let nearRadius = node.operation == .at ? nil : nearRadius
+            let scale = Scale.of(reach: PlaceReach.reach(nearRadius: nearRadius, at: PlaceReach.atMax) + exitMargin)
+            return [Precondition(nearRadius: nearRadius, scale: scale, predicates: cover(index, table))]
         case .and:
             return parts(of: index).compactMap { preconditions($0, nearRadius, exitMargin, table) }
                 .min { Self.cost($0.flatMap(\.predicates), table) < Self.cost($1.flatMap(\.predicates), table) }

@@ -3,10 +3,15 @@
 extension Evaluation {
     func margin(_ node: Program.Node) -> Double { node.isPositive ? positiveMargin : negativeMargin }
 
+    /// Metres that an `at` or `near` reaches.
+    private func reach(_ node: Program.Node) -> Double {
+        PlaceReach.reach(nearRadius: node.operation == .at ? nil : nearRadius, at: PlaceReach.at(accuracy: situation.accuracy))
+    }
+
     /// Whether one place within reach is such as the rules say.
-    mutating func placed(_ index: Int, _ node: Program.Node, reach: Double) -> Outcome {
+    mutating func placed(_ index: Int, _ node: Program.Node) -> Outcome {
         guard situation.isKnown else { return .unknown }
-        let margin = margin(node)
+        let (reach, margin) = (reach(node), margin(node))
         var outcome = Outcome(truth: .false, slack: situation.foresight)
         for place in situation.places {
             let beyond = place.distance - margin - reach
@@ -71,8 +76,7 @@ extension Evaluation {
     mutating func places(_ index: Int) -> [NearbyPlace] {
         let node = program.nodes[index]
         guard situation.isKnown, node.operation == .at || node.operation == .near else { return [] }
-        let reach = node.operation == .at ? PlaceReach.at(accuracy: situation.accuracy) : nearRadius
-        let margin = margin(node)
+        let (reach, margin) = (reach(node), margin(node))
         var found: [NearbyPlace] = []
         for place in situation.places where place.distance - margin - reach <= 0 {
             if rules(index, node, place, reach: reach, margin: margin).truth == .true { found.append(place) }
@@ -91,8 +95,7 @@ extension Evaluation {
             }
             return best
         }
-        let reach = node.operation == .at ? PlaceReach.at(accuracy: situation.accuracy) : nearRadius
-        let margin = margin(node)
+        let (reach, margin) = (reach(node), margin(node))
         var best = Truth.false
         for place in situation.places where place.distance - margin - reach <= 0 {
             for level in ThresholdLevel.allCases

@@ -46,8 +46,7 @@ struct Evaluation {
             var outcome = outcome(index + 1)
             outcome.truth = !outcome.truth
             return outcome
-        case .at: return possible(placed(index, node, reach: PlaceReach.at(accuracy: situation.accuracy)), index, node)
-        case .near: return possible(placed(index, node, reach: nearRadius), index, node)
+        case .at, .near: return possible(placed(index, node), index, node)
         case .visited: return possible(visited(index, node), index, node)
         case .frequents: return possible(frequents(index, node), index, node)
         case .dwelling: return dwelling(Int64(node.operand) * 1000)
