@@ -15,7 +15,7 @@ extension Geofences {
             throw WireError(.invalid, "the user `\(user)` is no client name, so the waypoint is no geofence", field: "topic")
         }
         let id = "owntracks/\(description)"
-        guard Name.isID(id) else {
+        guard !description.isEmpty, Name.isID(id) else {
             throw WireError(.invalid, "`desc` must have 1 to 118 bytes to name a geofence", field: "desc")
         }
         if waypoint["latitude"] != nil, let radius = waypoint["radius"]?.asDouble, radius > 0 {

@@ -100,6 +100,16 @@ struct WaypointTests {
         try share(#"{"_type":"waypoint","desc":"home","rid":"s","lat":43.73,"lon":7.42,"rad":0.5}"#)
         #expect(harness.diagnostics().last?["field"]?.text == "area.circle.radius" && areas.isEmpty)
     }
+
+    @Test(
+        "One with an empty name became the geofence `owntracks/`",
+        arguments: [(0, false), (1, true), (118, true), (119, false)])
+    func nameLength(_ bytes: Int, isTaken: Bool) throws {
+        let name = String(repeating: "n", count: bytes)
+        try share(#"{"_type":"waypoint","desc":"\#(name)","rid":"r","lat":43.73,"lon":7.42,"rad":100}"#)
+        #expect(harness.diagnostics().last?["field"]?.text == (isTaken ? nil : "desc"))
+        #expect(areas == (isTaken ? [100] : []))
+    }
 }
 
 @Suite("Requests on topics that are none")
