@@ -201,6 +201,30 @@ struct PortionTests {
         #expect(finish().count == Self.many / 2 - 1 && harness.inside().isEmpty)
     }
 
+    @Test("A geofence around very many devices became the smallest one: their presence says so, in portions of them")
+    func presence() {
+        place()
+        _ = harness.fence(#","accuracy":"centre""#)
+        _ = harness.fence(#","accuracy":"centre""#, id: "other", area: HubHarness.circle(200))
+        _ = finish()
+        func naming(_ id: String) -> Int {
+            harness.retained.filter { $0.key.hasSuffix("/presence") && $0.value.contains(#""geofence":"\#(id)""#) }.count
+        }
+        #expect(naming("home") == Self.many / 2)
+        _ = harness.request("geofence/update", #"{"id":"other","area":\#(HubHarness.circle(50))}"#)
+        var (before, turns) = (naming("other"), 0)
+        #expect(before == 0)
+        while harness.hub.isUnfinished {
+            // One that leaves meanwhile, and so another takes its place among those inside.
+            if turns == 40 { harness.move("p0000", metres: 70) }
+            goOn()
+            turns += 1
+            #expect(naming("other") - before <= Self.many / 4)
+            before = naming("other")
+        }
+        #expect(turns > 4 && before == Self.many / 2 - 1 && naming("home") == 1)
+    }
+
     @Test("A kill in the middle loses no entering and repeats none", arguments: [0, 3])
     func kill(turns: Int) {
         place()

@@ -13,6 +13,8 @@ final class Geofence {
     var pushers: [Pusher]
     /// Why it encloses nothing at present.
     var problem: String?
+    /// So many of those inside are still to be compared with their presence; nil: none, see ``Geofences/resize(_:_:)``.
+    var presencesLeft: Int?
     var deliveryChanged = false
     var isGone = false
 

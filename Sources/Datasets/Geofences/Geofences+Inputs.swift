@@ -59,7 +59,7 @@ extension Geofences {
         return enrolment == nil
     }
 
-    /// A portion of what is left to be done: of devices to be shown, and of effects to be reported.
+    /// A portion of what is left to be done: of devices to be shown, of effects to be reported, and of presence that is another.
     ///
     /// - Returns: Whether nothing is left.
     func goOn(_ portion: Int, _ turn: inout Turn) -> Bool {
@@ -71,8 +71,8 @@ extension Geofences {
             effort -= count * Self.effectEffort
             report(atMost: count, &turn)
         }
-        _ = enrolMore(&effort)
-        return enrolment == nil && backlog.isEmpty
+        if enrolMore(&effort) { refreshPresence(&effort, &turn) }
+        return enrolment == nil && backlog.isEmpty && resized.isEmpty
     }
 
     /// In the unit of ``HubLimits/portion``, as measured.
@@ -162,8 +162,10 @@ extension Geofences {
         let resolved = resolve(geofence.area, of: geofence.record.owner)
         geofence.problem = resolved.problem?.message
         engine.setFloor(of: geofence.number, resolved.floor)
-        engine.setArea(
-            of: geofence.number, resolved.area, at: turn.now, ending: resolved.area == nil ? .deleted : .left, into: &effects)
+        resize(geofence) {
+            engine.setArea(
+                of: geofence.number, resolved.area, at: turn.now, ending: resolved.area == nil ? .deleted : .left, into: &effects)
+        }
         handleEffects(&turn)
     }
 

@@ -46,7 +46,7 @@ extension Geofences {
         }
         var smallest: (name: String, squareMetres: Double)?
         for (geofence, name) in zip(holding, names) {
-            let squareMetres = engine.fence(geofence.number)?.area?.squareMetres ?? .infinity
+            let squareMetres = squareMetres(geofence)
             if let known = smallest, known.squareMetres <= squareMetres { continue }
             smallest = (name, squareMetres)
         }
@@ -54,6 +54,51 @@ extension Geofences {
             writer.member("geofences", names.sorted { ByteKey($0) < ByteKey($1) })
             writer.member("geofence", orNull: smallest?.name)
         }
+    }
+
+    private func squareMetres(_ geofence: Geofence) -> Double { engine.fence(geofence.number)?.area?.squareMetres ?? .infinity }
+
+    /// Changes a geofence. Where that makes it larger or smaller, the presence of those inside may name another as the smallest:
+    /// ``goOn(_:_:)`` publishes that, in portions of them.
+    func resize(_ geofence: Geofence, _ change: () -> Void) {
+        let former = squareMetres(geofence)
+        change()
+        let count = engine.unorderedMembers(of: geofence.number).count
+        guard count > 0, squareMetres(geofence) != former else { return }
+        if geofence.presencesLeft == nil { resized.append(geofence) }
+        geofence.presencesLeft = count
+        shared.unfinished.append(dataset)
+    }
+
+    /// Publishes the presence of more of those inside of resized geofences, where it is another than the one that is retained.
+    ///
+    /// From the last member to the first: the last takes the place of one that leaves, and who enters is published anyway.
+    func refreshPresence(_ effort: inout Int, _ turn: inout Turn) {
+        while effort > 0, let geofence = resized.first {
+            let members = geofence.isGone ? [] : engine.unorderedMembers(of: geofence.number)
+            var left = min(geofence.presencesLeft ?? 0, members.count)
+            while effort > 0, left > 0 {
+                left -= 1
+                effort -= Self.comparisonEffort
+                guard let device = devices[members[left]], let state = device.presence, isOutdated(state, of: device) else {
+                    continue
+                }
+                effort -= Self.publishingEffort
+                publishPresence(of: device, &turn)
+            }
+            geofence.presencesLeft = left > 0 ? left : nil
+            if left == 0 { resized.removeFirst() }
+        }
+    }
+
+    /// In the unit of ``HubLimits/portion``.
+    private static let comparisonEffort = 8
+    private static let publishingEffort = 20
+
+    /// Whether what is retained says otherwise than the engine.
+    private func isOutdated(_ state: LiveState, of device: Device) -> Bool {
+        let said = state.payload.flatMap { LiveMessage.properties(inPayload: $0, using: shared.parser) }
+        return said != presence(geofences(of: device.reference.index))
     }
 
     /// After a restart: what is retained says again what is so.
@@ -70,9 +115,7 @@ extension Geofences {
                 }
                 device.presence = state
                 device.presenceOf = position
-                let said = state.payload.flatMap { LiveMessage.properties(inPayload: $0, using: shared.parser) }
-                let holding = geofences(of: device.reference.index)
-                if said != presence(holding) { publishPresence(of: device, &turn) }
+                if isOutdated(state, of: device) { publishPresence(of: device, &turn) }
             }
         }
         guard isActive else { return }

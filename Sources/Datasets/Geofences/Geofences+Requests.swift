@@ -59,7 +59,7 @@ extension Geofences {
         change(geofence, to: record, area, pushers: pushers)
         shared.live.reportMoves(&turn)
         let (fence, around) = fence(of: geofence)
-        engine.update(geofence.number, fence, around: around, at: call.now, into: &effects)
+        resize(geofence) { engine.update(geofence.number, fence, around: around, at: call.now, into: &effects) }
         handleEffects(&turn)
         let names = parameters.has("devices") ? record.devices : []
         return describe(geofence, warnings: devices.warnings(about: names, of: record.owner))

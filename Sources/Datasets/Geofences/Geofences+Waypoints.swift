@@ -52,7 +52,8 @@ extension Geofences {
         shared.live.reportMoves(&turn)
         if let known {
             change(known, to: record, area, pushers: known.pushers)
-            engine.update(known.number, fence(of: known).fence, at: turn.now, into: &effects)
+            let fence = fence(of: known).fence
+            resize(known) { engine.update(known.number, fence, at: turn.now, into: &effects) }
         } else {
             let made = make(record, area, pushers: [])
             engine.insert(made.number, fence(of: made).fence, at: turn.now, into: &effects)

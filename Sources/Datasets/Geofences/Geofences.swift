@@ -17,6 +17,8 @@ final class Geofences {
     var effects: [FenceEffect] = []
     /// What is still to be reported, in order: a fence over a million devices must not keep others waiting.
     private(set) var backlog = Deque<(effect: FenceEffect, geofence: Geofence, device: Device)>()
+    /// Those that became larger or smaller, while the presence of some inside may name another as the smallest.
+    var resized = Deque<Geofence>()
     /// The engine knows the devices: it does from the first geofence on, so that a dataset without them pays nothing.
     var isActive = false
     /// Those it does not know yet, or has not looked at since there is another geofence about very many; nil: there are none.
@@ -131,6 +133,8 @@ final class Geofences {
         engine.lookedAtOnce = shared.limits.portion
         effects = []
         backlog.removeAll()
+        for geofence in resized { geofence.presencesLeft = nil }
+        resized.removeAll()
         isActive = false
         enrolment = nil
         let taken = Set(former.keys.compactMap { former[$0]?.number })

@@ -32,6 +32,32 @@ struct PresenceTests {
         #expect(harness.result("live/snapshot", #"{"criteria":{"domain":"presence"}}"#)?["updates"]?.elements.count == 1)
     }
 
+    @Test("It went on naming the geofence that was the smallest until another became smaller", arguments: ["update", "place"])
+    func resized(by request: String) {
+        func importPark(_ half: Double) {
+            let corners = [(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)].map { "[\(7.42 + $0.0 * half),\(43.73 + $0.1 * half)]" }
+            let park = #"{"type":"Polygon","coordinates":[[\#(corners.joined(separator: ","))]]}"#
+            let feature = #"{"type":"Feature","geometry":\#(park),"properties":{"id":"park","name":"Park"}}"#
+            #expect(harness.result("place/import", #"{"places":{"type":"FeatureCollection","features":[\#(feature)]}}"#) != nil)
+        }
+        importPark(0.003)
+        harness.move(metres: 0)
+        harness.fence(#","accuracy":"centre""#)
+        let area = request == "place" ? #"{"place":"park"}"# : HubHarness.circle(200)
+        harness.fence(#","accuracy":"centre""#, id: "park", area: area)
+        #expect(presence() == "home home park")
+        if request == "place" {
+            importPark(0.0003)
+        } else {
+            _ = harness.request("geofence/update", #"{"id":"park","area":\#(HubHarness.circle(50))}"#)
+        }
+        harness.advance(milliseconds: 100)
+        #expect(presence() == "park home park")
+        _ = harness.request("geofence/update", #"{"id":"home","area":\#(HubHarness.circle(10))}"#)
+        harness.advance(milliseconds: 100)
+        #expect(presence() == "home home park" && !harness.hub.isUnfinished)
+    }
+
     @Test("A device that was in no geofence has none; where two clients' ids are alike, the client's name stands before")
     func clients() {
         harness.fence(#","accuracy":"centre""#)
