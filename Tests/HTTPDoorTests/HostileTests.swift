@@ -106,31 +106,6 @@ struct HostileTests {
         }
     }
 
-    @Test("A head that began in one packet with the request before it had the time of an idle connection")
-    func beginningHeads() async throws {
-        try await withHTTP({
-            $0.limits.patienceSeconds = 1
-            $0.limits.idleSeconds = 600
-        }) { house in
-            let requests = [
-                "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
-                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-            ]
-            func send(_ request: String) throws -> Connection {
-                let connection = try Connection(to: house.port)
-                connection.write(request)
-                _ = try connection.answer()
-                return connection
-            }
-            let whole = try requests.map(send)
-            let begun = try requests.map { try send($0 + "GET /he") }
-            for connection in begun { #expect(connection.ends()) }
-            // Nothing came behind these, which have waited longer by now.
-            for connection in whole { #expect(try connection.ask("GET", "/healthz").status == 200) }
-        }
-    }
-
     @Test("More connections than allowed are refused with 503, and room is made by those that go")
     func connections() async throws {
         try await withHTTP({ $0.limits.connections = 3 }) { house in

@@ -48,12 +48,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
             if !head.isKeepAlive { hasLastRequest = true }
             if head.version == .http1_0 { isOld = true }
             patience.enter(.body)
-        case .body(let bytes): patience.cameOfBody(bytes)
+        case .body: patience.enter(.body)
         case .end:
             isReadingBody = false
-            patience.requestCame()
-            // It was answered before.
-            if inProgress == 0 { patience.enter(.idle) }
+            // It may have been answered before.
+            patience.enter(inProgress == 0 ? .idle : .nothing)
         }
         context.fireChannelRead(data)
     }

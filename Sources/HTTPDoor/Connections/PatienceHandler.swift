@@ -19,20 +19,12 @@ final class PatienceHandler: ChannelDuplexHandler {
         case nothing
     }
 
-    /// Behind a head, and behind the last chunk of a body.
-    private static let emptyLine = Array("\r\n\r\n".utf8)
-
     private let limits: HTTPLimits
     private var phase = Phase.idle
     private var deadline = NIODeadline.distantFuture
     /// The reader takes nothing since.
     private var stalledUntil = NIODeadline.distantFuture
     private var timer: Scheduled<Void>?
-    /// What is parsed at present, and the last that it brought of a body.
-    private var packet: ByteBuffer?
-    private var bodyPart: ByteBuffer?
-    /// Something came behind the last request.
-    private var hasBegunHead = false
     private var context: ChannelHandlerContext?
 
     init(_ limits: HTTPLimits) { self.limits = limits }
@@ -53,14 +45,8 @@ final class PatienceHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch phase {
-        case .idle: enter(.head)
-        case .nothing: hasBegunHead = true
-        case .head, .body: break
-        }
-        packet = Self.unwrapInboundIn(data)
+        if phase == .idle { enter(.head) }
         context.fireChannelRead(data)
-        (packet, bodyPart) = (nil, nil)
     }
 
     /// A pause of ours, before the body is read on, is none of the client's.
@@ -75,29 +61,8 @@ final class PatienceHandler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The parser read more of a body.
-    func cameOfBody(_ bytes: ByteBuffer) {
-        if packet != nil { bodyPart = bytes }
-        enter(.body)
-    }
-
-    /// The parser read a request to its end.
-    func requestCame() {
-        enter(.nothing)
-        // It does not say whether it has more, which then is a part of the next head.
-        if let packet { hasBegunHead = !endsRequest(packet) }
-        bodyPart = nil
-    }
-
-    private func endsRequest(_ packet: ByteBuffer) -> Bool {
-        let bytes = packet.readableBytesView
-        if let bodyPart, bytes.suffix(bodyPart.readableBytes) == bodyPart.readableBytesView { return true }
-        return bytes.suffix(Self.emptyLine.count).elementsEqual(Self.emptyLine.suffix(bytes.count))
-    }
-
-    func enter(_ next: Phase) {
-        phase = next == .idle && hasBegunHead ? .head : next
-        if phase == .body { hasBegunHead = false }
+    func enter(_ phase: Phase) {
+        self.phase = phase
         deadline =
             switch phase {
             case .idle: .now() + .seconds(limits.idleSeconds)
