@@ -14,10 +14,11 @@ import Wire
 struct ShardState {
     /// Datasets of other shards that somebody has: the reception leaves their requests alone.
     var known: Set<String> = []
-    /// What the store had when it was last looked at.
+    /// What the store had some seconds ago, and when that was asked for.
     var lastView: Set<String> = []
-    /// Of which datasets notices came lately: views that were taken before those say nothing of them. With how many views are left.
-    var noticed: [String: Int] = [:]
+    var lastViewAt: Int64 = 0
+    /// Of which datasets notices came, and when: what was asked of the store before says nothing of them.
+    var noticed: [String: Int64] = [:]
     /// Datasets of this shard whose requests come to its session.
     var opened: Set<String> = []
     /// Those that are to be opened, or closed, when the notice of it comes back.
@@ -27,6 +28,8 @@ struct ShardState {
     var undecided = KeptMessages()
     /// Datasets that something may create which was passed on: all that comes in them is, up to these instants or their notices.
     var created: [String: Int64] = [:]
+    /// When those were last looked for whose time is over.
+    var createdFilteredAt: Int64 = 0
     /// Datasets whose notice came back: what the reception passed on before is handled before what comes here, or up to these instants.
     var begun: [String: Int64] = [:]
     /// Those of which the reception has said that nothing more is passed on.
@@ -142,7 +145,8 @@ extension MQTTDoor {
             for dataset in names("held") { endPassingOn(dataset) }
             shardState.known.formUnion(names("held"))
             shardState.known.subtract(names("free"))
-            for dataset in names("held") + names("free") { shardState.noticed[dataset] = 4 }
+            let now = role.askStore()
+            for dataset in names("held") + names("free") { shardState.noticed[dataset] = now }
             // They came while the dataset was there: the session of its shard has answered them.
             let free = Set(names("free"))
             _ = shardState.undecided.take { free.contains($0.dataset) }
@@ -156,6 +160,8 @@ extension MQTTDoor {
 
     /// The notice of new datasets came back.
     private func begin(_ datasets: [String]) {
+        // The next owner has what comes.
+        guard !isEnding else { return shardState.opened.formUnion(datasets) }
         for dataset in datasets where !shardState.opened.contains(dataset) {
             shardState.begun[dataset] = core.clock.monotonic() + Self.beginMilliseconds
         }
@@ -204,16 +210,19 @@ extension MQTTDoor {
     var holdsReplies: Bool { role != nil && !shardState.opening.isEmpty }
 
     /// The reception learns what there is, from the store. From the core's thread.
-    func noteKnown(_ datasets: Set<String>) {
-        guard role?.isReception == true else { return }
-        // A notice is on its way of what one of two views has only.
+    private func noteKnown(_ datasets: Set<String>, askedAt instant: Int64) {
+        shardState.noticed = shardState.noticed.filter { $0.value >= instant }
+        // A notice is on its way of what the store had at one of two instants only.
         let (both, either) = (datasets.intersection(shardState.lastView), datasets.union(shardState.lastView))
         let noticed = Set(shardState.noticed.keys)
         shardState.known.formUnion(both.subtracting(noticed))
         shardState.known.formIntersection(either.union(noticed))
-        shardState.lastView = datasets
-        shardState.noticed = shardState.noticed.compactMapValues { $0 > 1 ? $0 - 1 : nil }
+        guard instant >= shardState.lastViewAt + Self.noticeMilliseconds else { return }
+        (shardState.lastView, shardState.lastViewAt) = (datasets, instant)
     }
+
+    /// A notice has come by then.
+    private static let noticeMilliseconds: Int64 = 2000
 
     // MARK: Whose a message is
 
@@ -244,7 +253,10 @@ extension MQTTDoor {
     func passesOn(unknown dataset: String, creating: Bool) -> Bool {
         guard creating, Name.isDataset(dataset) else { return isBeingCreated(dataset) }
         let now = core.clock.monotonic()
-        if shardState.created.count >= Self.createdMax { shardState.created = shardState.created.filter { now < $0.value } }
+        if shardState.created.count >= Self.createdMax, now >= shardState.createdFilteredAt + 1000 {
+            shardState.created = shardState.created.filter { now < $0.value }
+            shardState.createdFilteredAt = now
+        }
         if shardState.created.count < Self.createdMax { shardState.created[dataset] = now + Self.createdMilliseconds }
         return true
     }
@@ -275,6 +287,11 @@ extension MQTTDoor {
                 _ = shardState.undecided.keep(kept.message, of: kept.dataset, since: now)
             }
         }
+    }
+
+    /// Passes on all that waits, as the door ends: who would have the dataset answers.
+    func passOnUndecided() {
+        for kept in shardState.undecided.take(where: { _ in true }) { role?.route(kept.message) }
     }
 
     /// Answers what came before the store was asked, or passes it on to who has the dataset.
@@ -349,7 +366,7 @@ extension MQTTDoor {
     func settleLease() {
         guard let role, role.isFresh() else { return }
         if role.isReception, let (datasets, askedAt) = newKnown.withLock({ $0.take() }) {
-            noteKnown(datasets)
+            noteKnown(datasets, askedAt: askedAt)
             decideUndecided(datasets, askedAt: askedAt)
         }
         let now = core.clock.monotonic()

@@ -254,6 +254,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// Whether what comes now is for the next owner: what is taken in while this one ends would be carried out and never answered.
     private func passesOn(_ reading: Reading) -> Bool { isHandingOver && reading != .elsewhere }
 
+    var isEnding: Bool { stopsAt != nil }
+
     var isHandingOver: Bool { stopsAt != nil && hasSuccessor.load(ordering: .acquiring) }
 
     private func receive(_ message: InboundMessage) {
@@ -413,7 +415,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             // Who comes next has neither.
             endHandover()
             endKeeping { _ in true }
-            decideUndecided([], askedAt: .max)
+            passOnUndecided()
             core.finish()
         }
         guard let at = stopsAt, at != .max, core.isSettled || now >= at else { return }

@@ -45,7 +45,7 @@ struct SearchTests {
 
     @Test(
         "A live subscription had a large dataset's daemon stand still until what it will show was counted: it takes turns",
-        arguments: ["", "unsubscribed", "replaced", "killed"])
+        arguments: ["", "unsubscribed", "replaced", "deleted", "killed"])
     func countsInTurns(_ meanwhile: String) {
         let harness = HubHarness()
         for number in 0..<Self.many { publish(harness, number, number % 2) }
@@ -63,6 +63,11 @@ struct SearchTests {
                 case "unsubscribed": #expect(harness.result("live/unsubscribe", #"{"id":"l"}"#) != nil)
                 case "replaced":
                     harness.send("geomatch/d/alice/request/live/subscribe", #"{"id":"l","criteria":"d/#","where":"v = 2"}"#)
+                case "deleted":
+                    harness.isDiskSlow = true
+                    harness.send("geomatch/d/admin/request/dataset/delete", "{}")
+                    #expect(!harness.hub.isSearching)
+                    continue
                 case "killed": return killed()
                 default: break
                 }
@@ -72,12 +77,16 @@ struct SearchTests {
             harness.end()
             turns += 1
         }
+        harness.isDiskSlow = false
+        _ = harness.core.tick()
         harness.settle()
+        if meanwhile == "deleted" { #expect(harness.takeReply()?["error"]?["error"]?.text == "unknownDataset") }
         let counts = (0..<2).compactMap { _ in harness.takeReply()?["result"]?["snapshot"]?.number }
         switch meanwhile {
         case "unsubscribed":
             // It took as long as the subscription was there.
             #expect(counts.count == 1 && counts[0] < Double(Self.many / 2) && shown() == 0)
+        case "deleted": #expect(harness.hub.datasetNames.isEmpty && shown() == 0)
         case "replaced": #expect(counts.count == 2 && counts.contains(0) && shown() == 0)
         default: #expect(turns >= 3 && counts == [Double(Self.many / 2)] && shown() == Self.many / 2 + 1)
         }
@@ -85,7 +94,7 @@ struct SearchTests {
         #expect(shown() == (meanwhile.isEmpty ? Self.many / 2 + 2 : 0))
         harness.restart()
         let listed = harness.result("live/list")?["subscriptions"]?.elements.count
-        #expect(listed == (meanwhile == "unsubscribed" ? 0 : 1))
+        #expect(listed == (["unsubscribed", "deleted"].contains(meanwhile) ? 0 : 1))
 
         func killed() {
             harness.restart(killed: true)

@@ -312,6 +312,24 @@ struct SessionTests {
             #expect(!bench.isForHere("geomatch/nowhere/me/request/device/list"))
             say([dataset], askedAt: 6)
             #expect(routed.topics == [request] && bench.door.unsent.count == 1)
+            // Views that follow each other fast do not stand for the notice, which is on its way.
+            #expect(!bench.isForHere(request))
+            say([dataset], askedAt: 7)
+            #expect(routed.topics == [request, request])
+            #expect(bench.isOwn("geomatch/geomatch/notice/i-9", #"{"held":["\#(dataset)"]}"#))
+            #expect(!bench.isForHere(request) && routed.topics == [request, request, ""])
+        }
+    }
+
+    @Test("What waited as the reception ended was answered that there is no such dataset", arguments: [true, false])
+    func endingReception(isOnline: Bool) throws {
+        try withReception { bench, routed, dataset in
+            if !isOnline { bench.door.session.phase = .probing(until: .max) }
+            let topics = ["device/list", "dataset/create"].map { "geomatch/\(dataset)/me/request/\($0)" }
+            for topic in topics { #expect(!bench.isForHere(topic)) }
+            bench.door.stop()
+            bench.door.linkWoken()
+            #expect(Set(routed.topics) == Set(topics) && bench.door.unsent.isEmpty)
         }
     }
 

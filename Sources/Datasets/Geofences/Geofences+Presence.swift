@@ -65,7 +65,9 @@ extension Geofences {
         change()
         let count = engine.unorderedMembers(of: geofence.number).count
         guard count > 0, squareMetres(geofence) != former else { return }
-        if geofence.presencesLeft == nil { resized.append(geofence) }
+        // Behind others, however often it is resized.
+        if geofence.presencesLeft != nil { resized.removeAll { $0 === geofence } }
+        resized.append(geofence)
         geofence.presencesLeft = count
         shared.unfinished.append(dataset)
     }

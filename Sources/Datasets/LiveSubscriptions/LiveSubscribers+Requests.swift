@@ -35,7 +35,10 @@ extension LiveSubscribers {
         if let former { remove(former) }
         let subscription = try add(record, in: dataset)
         subscription.isBeingCounted = true
-        return { _ in SnapshotCount(of: subscription, self, hints: filter.hints(in: dataset)) }
+        return { call throws(WireError) in
+            try call.checkReader()
+            return SnapshotCount(of: subscription, self, hints: filter.hints(in: dataset))
+        }
     }
 
     /// What a new subscription will be shown first is counted: it becomes durable, and begins then.

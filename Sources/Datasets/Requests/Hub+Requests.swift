@@ -106,10 +106,12 @@ extension Hub {
                 if case .push = use { pushesWaiting += 1 }
                 if let key = context.key { waitingForAnswer[key] = [] }
             case .search(let call, let begin, let search):
-                searches.append(
-                    PendingSearch(
-                        context: context, call: call, begin: begin, search: search, viewVersion: call.dataset.viewVersion,
-                        accessVersion: configuration.accessVersion()))
+                let pending = PendingSearch(
+                    context: context, call: call, begin: begin, search: search, viewVersion: call.dataset.viewVersion,
+                    accessVersion: configuration.accessVersion())
+                // Before those that have not begun.
+                let place = search == nil ? searches.count : min(searches.count, Self.searchesUnderWay - 1)
+                searches.insert(pending, at: place)
                 if let key = context.key { waitingForAnswer[key] = [] }
             case .test(let device, let targets): test(targets, of: device.record, for: context, &turn)
             case .result(let result): finish(context, context.encode(result: result), &turn)

@@ -51,7 +51,13 @@ extension Hub {
     }
 
     /// Whether a reply is still searched for, and not in a dataset that is read again.
-    public var isSearching: Bool { searches.contains { datasets[$0.context.dataset]?.isLoading != true } }
+    public var isSearching: Bool { searches.contains { !waitsForStore($0) } }
+
+    /// Its dataset is read again, or is being deleted: nothing is made durable in it.
+    private func waitsForStore(_ search: PendingSearch) -> Bool {
+        guard let dataset = datasets[search.context.dataset] else { return false }
+        return dataset.isLoading || dataset.isBeingDeleted
+    }
 
     /// Goes on with the search, or the work for nobody's reply, whose turn it is.
     ///
@@ -62,7 +68,7 @@ extension Hub {
         if mayChange, isWorkNext || searches.isEmpty, continueWork(&turn) { return 0 }
         for _ in 0..<searches.count {
             let pending = searches.removeFirst()
-            if datasets[pending.context.dataset]?.isLoading == true {
+            if waitsForStore(pending) {
                 searches.append(pending)
                 continue
             }

@@ -80,17 +80,19 @@ public struct Effects: Sendable {
     /// What has been kept and noted so far, to go back to.
     struct Point {
         fileprivate var changes: Int
+        fileprivate var sequels: Int
         fileprivate var notices: Int
         fileprivate var datasetsChanged: Bool
     }
 
     var point: Point {
-        Point(changes: changes.count, notices: notices.count, datasetsChanged: datasetsChanged)
+        Point(changes: changes.count, sequels: sequels.count, notices: notices.count, datasetsChanged: datasetsChanged)
     }
 
     mutating func goBack(to point: Point) {
         changes.removeSubrange(point.changes...)
         asked.removeSubrange(point.changes...)
+        sequels.removeSubrange(point.sequels...)
         notices.removeSubrange(point.notices...)
         datasetsChanged = point.datasetsChanged
     }
