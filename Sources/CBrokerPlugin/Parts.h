@@ -59,6 +59,11 @@ bool liveUpdatesHandOver(const struct accessEventData *message);
 /// The daemon has made room.
 void liveUpdatesContinue(void);
 
+// Sockets.c
+
+/// In a child, which has copies of what its parent is to send.
+void socketsForget(void);
+
 // Saving.c
 
 /// With each message, before it changes anything.

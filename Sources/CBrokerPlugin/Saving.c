@@ -74,6 +74,7 @@ static void removeOwn(void) {
 }
 
 static _Noreturn void saveAsChild(pid_t parent) {
+    socketsForget();
     const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     for (size_t index = 0; index < sizeof ends / sizeof *ends; index++) signal(ends[index], SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -309,29 +309,9 @@ struct LiveRingTests {
         try body(mapped)
     }
 
-    /// Beside Swift's own programs, or where PATH looks.
-    private static let clang: String? = {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        return path.split(separator: ":").map { $0 + "/clang" }.first { access($0, X_OK) == 0 }
-    }()
-
-    @Test("Random messages through the plugin's part, with sanitizers", .enabled(if: clang != nil, "it needs clang"))
+    @Test("Random messages through the plugin's part, with sanitizers", .enabled(if: SanitizedProgram.canBuild, "it needs clang"))
     func fuzzed() throws {
         var random = SeededRandom.SplitMix64.forTest()
-        let clang = try #require(Self.clang)
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let sources = folder.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources").path
-        try withFolder { scratch in
-            let program = scratch + "/fuzz"
-            let built = try runProgram(
-                clang,
-                [
-                    "-std=c11", "-g", "-O1", "-Wno-everything", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-                    "-fuse-ld=lld", "-I\(sources)/CLiveRing/include", "-I\(sources)/CBrokerPlugin",
-                    folder.appendingPathComponent("Fuzz/LiveRingFuzz.c").path, "-o", program,
-                ])
-            try #require(built == 0)
-            #expect(try runProgram(program, ["\(random.next())", "60"]) == 0)
-        }
+        #expect(try SanitizedProgram.run("LiveRingFuzz.c", ["\(random.next())", "60"]) == 0)
     }
 }

@@ -6,27 +6,6 @@ import Testing
 
 @Suite("MQTTLink over TLS", .serialized, .timeLimit(.minutes(5)))
 struct TLSTests {
-    /// A CA, a server certificate for 127.0.0.1 and localhost, and a client certificate, in `folder`.
-    private func makeCertificates(_ folder: String) throws {
-        func openssl(_ arguments: String) throws {
-            let code = try runProgram("/usr/bin/openssl", arguments.split(separator: " ").map(String.init))
-            try #require(code == 0, "openssl \(arguments)")
-        }
-        let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
-        for name in ["ca", "other"] {
-            try openssl(
-                "req -x509 \(key) -days 2 -subj /CN=test-\(name) -keyout \(folder)/\(name).key -out \(folder)/\(name).crt")
-        }
-        try BrokerFiles.write("subjectAltName=IP:127.0.0.1,DNS:localhost\n", to: folder + "/server.ext")
-        try BrokerFiles.write("extendedKeyUsage=clientAuth\n", to: folder + "/client.ext")
-        for name in ["server", "client"] {
-            try openssl("req \(key) -subj /CN=\(name) -keyout \(folder)/\(name).key -out \(folder)/\(name).csr")
-            try openssl(
-                "x509 -req -in \(folder)/\(name).csr -CA \(folder)/ca.crt -CAkey \(folder)/ca.key -CAcreateserial -days 2 "
-                    + "-extfile \(folder)/\(name).ext -out \(folder)/\(name).crt")
-        }
-    }
-
     private func withTLSBroker(clientCertificates: Bool, _ body: (TestBroker, String) throws -> Void) throws {
         try withBroker(lines: { folder in
             try makeCertificates(folder)

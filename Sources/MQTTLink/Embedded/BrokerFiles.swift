@@ -146,10 +146,11 @@ struct BrokerFiles: Sendable {
     }
 
     /// A path at which mosquitto can load the plugin: a copy beside the configuration where it runs as another user.
+    func pathOfPlugin(_ plugin: String) -> String { account == nil ? plugin : "./" + Self.pluginFile }
+
     private func reachable(plugin: String) throws(EmbeddedBrokerError) -> String {
-        if account == nil { return plugin }
-        try copy(plugin, to: Self.pluginFile)
-        return "./" + Self.pluginFile
+        if account != nil { try copy(plugin, to: Self.pluginFile) }
+        return pathOfPlugin(plugin)
     }
 
     // MARK: Folders and files

@@ -15,8 +15,9 @@ struct ChildProcess {
     /// - Parameters:
     ///   - folder: Where it runs; `nil` for where we do.
     ///   - inherited: Descriptors that it has, too, from number 3 on; their own numbers are above those.
+    ///   - preloaded: A library whose functions stand in for those of others; a path, as seen from the folder.
     init(
-        executable: String, arguments: [String], folder: String? = nil, inherited: [Int32] = []
+        executable: String, arguments: [String], folder: String? = nil, inherited: [Int32] = [], preloaded: String? = nil
     ) throws(EmbeddedBrokerError) {
         var pipes: [Int32] = [-1, -1]
         var life: [Int32] = [-1, -1]
@@ -51,8 +52,10 @@ struct ChildProcess {
         posix_spawnattr_setflags(&attributes, Int16(flags))
         var vector: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
         defer { vector.forEach { free($0) } }
+        var environment = Self.environment(preloaded: preloaded).map { strdup($0) } + [nil]
+        defer { environment.forEach { free($0) } }
         var process: pid_t = 0
-        let code = posix_spawn(&process, executable, &actions, &attributes, &vector, environ)
+        let code = posix_spawn(&process, executable, &actions, &attributes, &vector, &environment)
         guard code == 0 else {
             close(pipes[0])
             close(life[1])
@@ -61,6 +64,21 @@ struct ChildProcess {
         processID = process
         output = pipes[0]
         lifeline = life[1]
+    }
+
+    /// Ours, with the library before others that are named there; without it where its path cannot be, as ld.so(8) parts the list by
+    /// colons and spaces.
+    private static func environment(preloaded: String?) -> [String] {
+        var variables: [String] = []
+        var next = environ
+        while let variable = next.pointee {
+            variables.append(String(cString: variable))
+            next += 1
+        }
+        guard let preloaded, !preloaded.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: ":") }) else { return variables }
+        let name = "LD_PRELOAD="
+        let others = variables.first { $0.hasPrefix(name) }.map { ":" + $0.dropFirst(name.count) } ?? ""
+        return variables.filter { !$0.hasPrefix(name) } + [name + preloaded + others]
     }
 
     /// After its end.

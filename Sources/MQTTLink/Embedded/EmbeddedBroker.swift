@@ -122,7 +122,9 @@ public final class EmbeddedBroker: Sendable {
         ring?.forgetWriter()
         let child = try ChildProcess(
             executable: executable, arguments: ["-c", files.configurationFile], folder: files.directory,
-            inherited: ring.map { [$0.memoryDescriptor, $0.wakeDescriptor] } ?? [])
+            inherited: ring.map { [$0.memoryDescriptor, $0.wakeDescriptor] } ?? [],
+            // It stands in for what mosquitto calls for its sockets: `Sockets.c`.
+            preloaded: configuration.pluginFile.map(files.pathOfPlugin))
         state.withLock { $0.processID = child.processID }
         try? BrokerFiles.write("\(child.processID)\n", to: files.processFile)
         return child

@@ -1,0 +1,388 @@
+#define _GNU_SOURCE
+#include "Mosquitto.h"
+#include "Parts.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// For each message mosquitto 2.0 reads four times, the head a byte at a time, writes once and asks epoll four times whether the socket
+// takes more; most of what a message costs is these calls (eclipse-mosquitto/mosquitto#3722). The daemon has the broker load this
+// library before all others (`LD_PRELOAD`), so that the functions below stand in for those of the C library: a read takes all that has
+// come, for the next ones, and what was written goes out once that is used up, or after some packets; then epoll is asked what still
+// counts. To mosquitto a socket is as it is: what the kernel does not take it does not take here.
+//
+// Only sockets that mosquitto watches with epoll are served so, in the thread that watches. Websockets have a loop of their own.
+
+enum {
+    /// Of a socket, in each direction.
+    bufferSize = 16 << 10,
+    /// Who wants as much gets it without a detour.
+    directSize = 4 << 10,
+    sparesMaximum = 64,
+    /// So many buffers are in use, and no socket gets another: 16 MiB.
+    buffersMaximum = 1024,
+    socketsMaximum = 1 << 20,
+    /// So many packets were read from memory or written to it, and what was written goes out and epoll is asked for others.
+    packetsBetweenLooks = 128,
+};
+
+struct socket {
+    bool isWatched;
+    /// What waits to go out is more than the kernel takes.
+    bool isFull;
+    /// It stands in the list of the same name.
+    bool isWritten, isRead, isAsked;
+    /// mosquitto has it among the events of this round.
+    bool isGiven;
+    int error;
+    /// What mosquitto asks of epoll, and what epoll has been asked.
+    uint32_t wanted, asked;
+    epoll_data_t data;
+    uint8_t *in, *out;
+    uint32_t inStart, inEnd, outStart, outEnd;
+};
+
+struct list {
+    int *descriptors;
+    size_t count, room;
+};
+
+static struct {
+    bool isDecided, isOn;
+    pthread_t thread;
+    int epoll;
+    struct socket *sockets;
+    size_t room;
+    /// With something to send, with something that mosquitto has not read, with something to ask epoll.
+    struct list written, read, asked;
+    uint8_t *spares[sparesMaximum];
+    int spareCount;
+    int bufferCount;
+    size_t packets;
+} all;
+
+// MARK: The C library's
+
+typedef ssize_t (*readFunction)(int, void *, size_t);
+typedef ssize_t (*writeFunction)(int, const void *, size_t);
+typedef int (*closeFunction)(int);
+typedef int (*controlFunction)(int, int, int, struct epoll_event *);
+typedef int (*waitFunction)(int, struct epoll_event *, int, int);
+
+static void *next(const char *name) {
+    void *function = dlsym(RTLD_NEXT, name);
+    if (!function) abort();
+    return function;
+}
+
+#define NEXT(type, name)                                                                                                          \
+    static type function;                                                                                                         \
+    if (!function) function = (type)next(name)
+
+static ssize_t readNow(int descriptor, void *bytes, size_t count) {
+    NEXT(readFunction, "read");
+    return function(descriptor, bytes, count);
+}
+
+static ssize_t writeNow(int descriptor, const void *bytes, size_t count) {
+    NEXT(writeFunction, "write");
+    return function(descriptor, bytes, count);
+}
+
+static int controlNow(int epoll, int operation, int descriptor, struct epoll_event *event) {
+    NEXT(controlFunction, "epoll_ctl");
+    return function(epoll, operation, descriptor, event);
+}
+
+// MARK: Memory
+
+/// NULL where there is none.
+static uint8_t *takeBuffer(void) {
+    if (all.bufferCount >= buffersMaximum) return NULL;
+    uint8_t *buffer = all.spareCount > 0 ? all.spares[--all.spareCount] : malloc(bufferSize);
+    if (buffer) all.bufferCount++;
+    return buffer;
+}
+
+static void giveBuffer(uint8_t **buffer) {
+    if (!*buffer) return;
+    all.bufferCount--;
+    if (all.spareCount < sparesMaximum) {
+        all.spares[all.spareCount++] = *buffer;
+    } else {
+        free(*buffer);
+    }
+    *buffer = NULL;
+}
+
+/// False where there is no memory.
+static bool append(struct list *list, int descriptor) {
+    if (list->count == list->room) {
+        size_t room = list->room * 2 + 64;
+        int *more = realloc(list->descriptors, room * sizeof *more);
+        if (!more) return false;
+        list->descriptors = more;
+        list->room = room;
+    }
+    list->descriptors[list->count++] = descriptor;
+    return true;
+}
+
+static bool reserve(int descriptor) {
+    if ((size_t)descriptor < all.room) return true;
+    if (descriptor >= socketsMaximum) return false;
+    size_t room = (size_t)descriptor * 2 + 64;
+    struct socket *more = realloc(all.sockets, room * sizeof *more);
+    if (!more) return false;
+    memset(more + all.room, 0, (room - all.room) * sizeof *more);
+    all.sockets = more;
+    all.room = room;
+    return true;
+}
+
+/// A socket that is served; NULL for all others.
+static struct socket *served(int descriptor) {
+    if (!all.isOn || descriptor < 0 || (size_t)descriptor >= all.room || !pthread_equal(all.thread, pthread_self())) return NULL;
+    struct socket *socket = &all.sockets[descriptor];
+    return socket->isWatched ? socket : NULL;
+}
+
+// MARK: What goes out
+
+static void ask(int descriptor) {
+    struct socket *socket = &all.sockets[descriptor];
+    if (!socket->isAsked) socket->isAsked = append(&all.asked, descriptor);
+}
+
+/// Sends what waits, as much as the kernel takes.
+static void flush(int descriptor) {
+    struct socket *socket = &all.sockets[descriptor];
+    if (!socket->out) return;
+    while (socket->outStart < socket->outEnd) {
+        ssize_t count = writeNow(descriptor, socket->out + socket->outStart, socket->outEnd - socket->outStart);
+        if (count > 0) {
+            socket->outStart += (uint32_t)count;
+        } else if (count < 0 && errno == EINTR) {
+            continue;
+        } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            if (!socket->isFull) ask(descriptor);
+            socket->isFull = true;
+            return;
+        } else {
+            // mosquitto learns of it with what it writes next; of most of these epoll tells it, too.
+            socket->error = count < 0 ? errno : EPIPE;
+            break;
+        }
+    }
+    socket->outStart = socket->outEnd = 0;
+    giveBuffer(&socket->out);
+    if (socket->isFull) ask(descriptor);
+    socket->isFull = false;
+}
+
+static void flushAll(void) {
+    for (size_t index = 0; index < all.written.count; index++) {
+        int descriptor = all.written.descriptors[index];
+        all.sockets[descriptor].isWritten = false;
+        if (all.sockets[descriptor].isWatched && !all.sockets[descriptor].isFull) flush(descriptor);
+    }
+    all.written.count = 0;
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+    struct socket *socket = served(descriptor);
+    if (!socket) return writeNow(descriptor, bytes, count);
+    if (socket->error) {
+        errno = socket->error;
+        return -1;
+    }
+    if (socket->out && (socket->isFull || socket->outEnd + count > bufferSize)) {
+        flush(descriptor);
+        if (socket->error || socket->out) {
+            errno = socket->error ? socket->error : EAGAIN;
+            return -1;
+        }
+    }
+    if (!socket->out) {
+        if (count >= directSize) return writeNow(descriptor, bytes, count);
+        if (all.bufferCount >= buffersMaximum) flushAll();
+        if (!(socket->out = takeBuffer())) return writeNow(descriptor, bytes, count);
+    }
+    if (!socket->isWritten && !(socket->isWritten = append(&all.written, descriptor))) {
+        // Only before its first byte.
+        giveBuffer(&socket->out);
+        return writeNow(descriptor, bytes, count);
+    }
+    memcpy(socket->out + socket->outEnd, bytes, count);
+    socket->outEnd += (uint32_t)count;
+    all.packets++;
+    return (ssize_t)count;
+}
+
+// MARK: What comes in
+
+ssize_t read(int descriptor, void *bytes, size_t count) {
+    struct socket *socket = served(descriptor);
+    if (!socket) return readNow(descriptor, bytes, count);
+    if (!socket->in) {
+        if (count >= directSize || (!socket->isRead && !(socket->isRead = append(&all.read, descriptor)))
+            || !(socket->in = takeBuffer())) {
+            return readNow(descriptor, bytes, count);
+        }
+        ssize_t got = readNow(descriptor, socket->in, bufferSize);
+        if (got <= 0) {
+            int error = errno;
+            giveBuffer(&socket->in);
+            errno = error;
+            return got;
+        }
+        socket->inStart = 0;
+        socket->inEnd = (uint32_t)got;
+    }
+    size_t part = socket->inEnd - socket->inStart;
+    if (part > count) part = count;
+    memcpy(bytes, socket->in + socket->inStart, part);
+    socket->inStart += (uint32_t)part;
+    if (socket->inStart == socket->inEnd) giveBuffer(&socket->in);
+    return (ssize_t)part;
+}
+
+int close(int descriptor) {
+    NEXT(closeFunction, "close");
+    struct socket *socket = served(descriptor);
+    if (socket) {
+        flush(descriptor);
+        giveBuffer(&socket->in);
+        giveBuffer(&socket->out);
+        socket->isWatched = false;
+    }
+    return function(descriptor);
+}
+
+// MARK: epoll
+
+static bool isOurs(void) {
+    if (!all.isDecided) {
+        all.isDecided = true;
+        // Of 2.0 and nothing else it is known that this holds.
+        all.isOn = dlsym(RTLD_DEFAULT, "persist__backup") && dlsym(RTLD_DEFAULT, "mux_epoll__handle")
+            && !dlsym(RTLD_DEFAULT, "mosquitto_plugin_set_info");
+        all.thread = pthread_self();
+    }
+    return all.isOn;
+}
+
+int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event) {
+    if (!isOurs() || !pthread_equal(all.thread, pthread_self()) || descriptor < 0 || !reserve(descriptor)) {
+        return controlNow(epoll, operation, descriptor, event);
+    }
+    struct socket *socket = &all.sockets[descriptor];
+    if (operation == EPOLL_CTL_ADD && socket->isWatched) {
+        errno = EEXIST;
+        return -1;
+    }
+    if (operation == EPOLL_CTL_MOD && socket->isWatched) {
+        socket->wanted = event->events;
+        socket->data = event->data;
+        ask(descriptor);
+        return 0;
+    }
+    if (operation == EPOLL_CTL_ADD) {
+        struct epoll_event ours = {.events = event->events, .data.fd = descriptor};
+        int result = controlNow(epoll, operation, descriptor, &ours);
+        if (result != 0) return result;
+        uint8_t isWritten = socket->isWritten, isRead = socket->isRead, isAsked = socket->isAsked;
+        *socket = (struct socket){
+            .isWatched = true, .isWritten = isWritten, .isRead = isRead, .isAsked = isAsked,
+            .wanted = event->events, .asked = event->events, .data = event->data};
+        all.epoll = epoll;
+        return 0;
+    }
+    if (socket->isWatched) {
+        flush(descriptor);
+        giveBuffer(&socket->in);
+        giveBuffer(&socket->out);
+        socket->isWatched = false;
+    }
+    return controlNow(epoll, operation, descriptor, event);
+}
+
+static void askAll(void) {
+    for (size_t index = 0; index < all.asked.count; index++) {
+        int descriptor = all.asked.descriptors[index];
+        struct socket *socket = &all.sockets[descriptor];
+        socket->isAsked = false;
+        uint32_t events = socket->wanted | (socket->isFull ? EPOLLOUT : 0);
+        if (!socket->isWatched || events == socket->asked) continue;
+        struct epoll_event event = {.events = events, .data.fd = descriptor};
+        if (controlNow(all.epoll, EPOLL_CTL_MOD, descriptor, &event) == 0) socket->asked = events;
+    }
+    all.asked.count = 0;
+}
+
+/// Sockets with something in memory that mosquitto has not read.
+static size_t keepRead(void) {
+    size_t kept = 0;
+    for (size_t index = 0; index < all.read.count; index++) {
+        int descriptor = all.read.descriptors[index];
+        struct socket *socket = &all.sockets[descriptor];
+        if (socket->isWatched && socket->in) {
+            all.read.descriptors[kept++] = descriptor;
+        } else {
+            socket->isRead = false;
+        }
+    }
+    all.read.count = kept;
+    return kept;
+}
+
+/// What epoll says of a socket, in mosquitto's words; false where there is nothing for it.
+static bool translate(struct epoll_event *event) {
+    int descriptor = event->data.fd;
+    struct socket *socket = &all.sockets[descriptor];
+    if (!socket->isWatched) return false;
+    if (socket->isFull && event->events & EPOLLOUT) flush(descriptor);
+    if (!(socket->wanted & EPOLLOUT) || socket->isFull) event->events &= ~(uint32_t)EPOLLOUT;
+    event->data = socket->data;
+    return event->events != 0;
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int maximum, int timeout) {
+    NEXT(waitFunction, "epoll_wait");
+    if (!all.isOn || epoll != all.epoll || !pthread_equal(all.thread, pthread_self())) {
+        return function(epoll, events, maximum, timeout);
+    }
+    size_t inMemory = keepRead();
+    int count = 0;
+    // Of each one.
+    all.packets += inMemory;
+    if (inMemory == 0 || all.packets >= packetsBetweenLooks) {
+        all.packets = 0;
+        flushAll();
+        askAll();
+        int said = function(epoll, events, maximum, inMemory > 0 ? 0 : timeout);
+        if (said < 0) return said;
+        for (int index = 0; index < said; index++) {
+            struct socket *socket = &all.sockets[events[index].data.fd];
+            struct epoll_event event = events[index];
+            if (!translate(&event)) continue;
+            events[count++] = event;
+            socket->isGiven = socket->isRead;
+        }
+        if (inMemory == 0) return count;
+    }
+    for (size_t index = 0; index < inMemory; index++) {
+        struct socket *socket = &all.sockets[all.read.descriptors[index]];
+        if (!socket->isGiven && count < maximum) events[count++] = (struct epoll_event){.events = EPOLLIN, .data = socket->data};
+        socket->isGiven = false;
+    }
+    return count;
+}
+
+void socketsForget(void) { all.isOn = false; }
