@@ -2,12 +2,18 @@ import Foundation
 
 /// A daemon for one measurement, on its own broker and a data directory that is removed afterwards.
 enum BenchDaemon {
-    static func run(_ body: (_ port: Int, Program) throws -> Void) throws {
+    /// - Parameter configuration: Lines of a file for it.
+    static func run(configuration: String = "", _ body: (_ port: Int, Program) throws -> Void) throws {
         try withFolder { folder, port in
             let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+            let file = folder + "/geomatchd.yaml"
+            try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
             let daemon = try Program(
                 programs.appendingPathComponent("geomatchd").path,
-                ["--listen", "127.0.0.1:\(port)", "--data-dir", folder, "--datasets", "bench", "--http", "off"], until: " online")
+                [
+                    "--config", file, "--listen", "127.0.0.1:\(port)", "--data-dir", folder, "--datasets", "bench", "--http",
+                    "off",
+                ], until: " online")
             defer { daemon.stop() }
             try body(port, daemon)
         }

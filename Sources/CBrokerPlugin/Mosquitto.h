@@ -79,17 +79,19 @@ struct messageEventData {
 
 typedef int (*eventFunction)(int event, void *data, void *user);
 
-extern int mosquitto_callback_register(
+// Weak: a program that is not mosquitto starts with the plugin loaded before it, too.
+#define WEAK __attribute__((weak)) extern
+WEAK int mosquitto_callback_register(
     struct geomatch_plugin_identity *identity, int event, eventFunction function, const void *data, void *user);
-extern int mosquitto_callback_unregister(
+WEAK int mosquitto_callback_unregister(
     struct geomatch_plugin_identity *identity, int event, eventFunction function, const void *data);
-extern int mosquitto_broker_publish(
+WEAK int mosquitto_broker_publish(
     const char *client, const char *topic, int payloadLength, void *payload, int qos, bool retain, void *properties);
-extern const char *mosquitto_client_address(const struct mosquitto *client);
-extern const char *mosquitto_client_id(const struct mosquitto *client);
-extern const char *mosquitto_client_username(const struct mosquitto *client);
-extern int mosquitto_kick_client_by_username(const char *username, bool withWill);
-extern void mosquitto_log_printf(int level, const char *format, ...);
-extern void *mosquitto_malloc(size_t size);
+WEAK const char *mosquitto_client_address(const struct mosquitto *client);
+WEAK const char *mosquitto_client_id(const struct mosquitto *client);
+WEAK const char *mosquitto_client_username(const struct mosquitto *client);
+WEAK int mosquitto_kick_client_by_username(const char *username, bool withWill);
+WEAK void mosquitto_log_printf(int level, const char *format, ...);
+WEAK void *mosquitto_malloc(size_t size);
 
 #endif

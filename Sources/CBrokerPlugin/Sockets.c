@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // For each message mosquitto 2.0 reads four times, the head a byte at a time, writes once and asks epoll four times whether the socket
@@ -25,11 +25,13 @@ enum {
     /// Who wants as much gets it without a detour.
     directSize = 4 << 10,
     sparesMaximum = 64,
-    /// So many buffers are in use, and no socket gets another: 16 MiB.
+    /// In each direction so many are in use, and no socket gets another: 16 MiB.
     buffersMaximum = 1024,
     socketsMaximum = 1 << 20,
     /// So many packets were read from memory or written to it, and what was written goes out and epoll is asked for others.
     packetsBetweenLooks = 128,
+    /// Within a round what was written goes out after so many.
+    packetsBetweenFlushes = 256,
 };
 
 struct socket {
@@ -48,9 +50,10 @@ struct socket {
     uint32_t inStart, inEnd, outStart, outEnd;
 };
 
+/// With room for every socket.
 struct list {
     int *descriptors;
-    size_t count, room;
+    size_t count;
 };
 
 static struct {
@@ -63,8 +66,10 @@ static struct {
     struct list written, read, asked;
     uint8_t *spares[sparesMaximum];
     int spareCount;
-    int bufferCount;
+    int inCount, outCount;
     size_t packets;
+    /// Where in `read` the next round begins: nobody is always the last.
+    size_t turn;
 } all;
 
 // MARK: The C library's
@@ -103,16 +108,16 @@ static int controlNow(int epoll, int operation, int descriptor, struct epoll_eve
 // MARK: Memory
 
 /// NULL where there is none.
-static uint8_t *takeBuffer(void) {
-    if (all.bufferCount >= buffersMaximum) return NULL;
+static uint8_t *takeBuffer(int *count) {
+    if (*count >= buffersMaximum) return NULL;
     uint8_t *buffer = all.spareCount > 0 ? all.spares[--all.spareCount] : malloc(bufferSize);
-    if (buffer) all.bufferCount++;
+    if (buffer) ++*count;
     return buffer;
 }
 
-static void giveBuffer(uint8_t **buffer) {
+static void giveBuffer(uint8_t **buffer, int *count) {
     if (!*buffer) return;
-    all.bufferCount--;
+    --*count;
     if (all.spareCount < sparesMaximum) {
         all.spares[all.spareCount++] = *buffer;
     } else {
@@ -121,23 +126,20 @@ static void giveBuffer(uint8_t **buffer) {
     *buffer = NULL;
 }
 
-/// False where there is no memory.
-static bool append(struct list *list, int descriptor) {
-    if (list->count == list->room) {
-        size_t room = list->room * 2 + 64;
-        int *more = realloc(list->descriptors, room * sizeof *more);
-        if (!more) return false;
-        list->descriptors = more;
-        list->room = room;
-    }
-    list->descriptors[list->count++] = descriptor;
-    return true;
+static void append(struct list *list, int descriptor) { list->descriptors[list->count++] = descriptor; }
+
+static bool widen(struct list *list, size_t room) {
+    int *more = realloc(list->descriptors, room * sizeof *more);
+    if (more) list->descriptors = more;
+    return more;
 }
 
+/// Room for a socket, and for it in each list; false where there is no memory.
 static bool reserve(int descriptor) {
     if ((size_t)descriptor < all.room) return true;
     if (descriptor >= socketsMaximum) return false;
     size_t room = (size_t)descriptor * 2 + 64;
+    if (!widen(&all.written, room) || !widen(&all.read, room) || !widen(&all.asked, room)) return false;
     struct socket *more = realloc(all.sockets, room * sizeof *more);
     if (!more) return false;
     memset(more + all.room, 0, (room - all.room) * sizeof *more);
@@ -157,7 +159,8 @@ static struct socket *served(int descriptor) {
 
 static void ask(int descriptor) {
     struct socket *socket = &all.sockets[descriptor];
-    if (!socket->isAsked) socket->isAsked = append(&all.asked, descriptor);
+    if (!socket->isAsked) append(&all.asked, descriptor);
+    socket->isAsked = true;
 }
 
 /// Sends what waits, as much as the kernel takes.
@@ -175,13 +178,14 @@ static void flush(int descriptor) {
             socket->isFull = true;
             return;
         } else {
-            // mosquitto learns of it with what it writes next; of most of these epoll tells it, too.
             socket->error = count < 0 ? errno : EPIPE;
+            // mosquitto learns of it from epoll, and by what it writes next.
+            shutdown(descriptor, SHUT_RDWR);
             break;
         }
     }
     socket->outStart = socket->outEnd = 0;
-    giveBuffer(&socket->out);
+    giveBuffer(&socket->out, &all.outCount);
     if (socket->isFull) ask(descriptor);
     socket->isFull = false;
 }
@@ -211,17 +215,14 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
     }
     if (!socket->out) {
         if (count >= directSize) return writeNow(descriptor, bytes, count);
-        if (all.bufferCount >= buffersMaximum) flushAll();
-        if (!(socket->out = takeBuffer())) return writeNow(descriptor, bytes, count);
+        if (all.outCount >= buffersMaximum) flushAll();
+        if (!(socket->out = takeBuffer(&all.outCount))) return writeNow(descriptor, bytes, count);
     }
-    if (!socket->isWritten && !(socket->isWritten = append(&all.written, descriptor))) {
-        // Only before its first byte.
-        giveBuffer(&socket->out);
-        return writeNow(descriptor, bytes, count);
-    }
+    if (!socket->isWritten) append(&all.written, descriptor);
+    socket->isWritten = true;
     memcpy(socket->out + socket->outEnd, bytes, count);
     socket->outEnd += (uint32_t)count;
-    all.packets++;
+    if (++all.packets % packetsBetweenFlushes == 0) flushAll();
     return (ssize_t)count;
 }
 
@@ -231,14 +232,13 @@ ssize_t read(int descriptor, void *bytes, size_t count) {
     struct socket *socket = served(descriptor);
     if (!socket) return readNow(descriptor, bytes, count);
     if (!socket->in) {
-        if (count >= directSize || (!socket->isRead && !(socket->isRead = append(&all.read, descriptor)))
-            || !(socket->in = takeBuffer())) {
-            return readNow(descriptor, bytes, count);
-        }
+        if (count >= directSize || !(socket->in = takeBuffer(&all.inCount))) return readNow(descriptor, bytes, count);
+        if (!socket->isRead) append(&all.read, descriptor);
+        socket->isRead = true;
         ssize_t got = readNow(descriptor, socket->in, bufferSize);
         if (got <= 0) {
             int error = errno;
-            giveBuffer(&socket->in);
+            giveBuffer(&socket->in, &all.inCount);
             errno = error;
             return got;
         }
@@ -249,71 +249,75 @@ ssize_t read(int descriptor, void *bytes, size_t count) {
     if (part > count) part = count;
     memcpy(bytes, socket->in + socket->inStart, part);
     socket->inStart += (uint32_t)part;
-    if (socket->inStart == socket->inEnd) giveBuffer(&socket->in);
+    if (socket->inStart == socket->inEnd) giveBuffer(&socket->in, &all.inCount);
     return (ssize_t)part;
+}
+
+/// mosquitto is done with it.
+static void release(int descriptor) {
+    struct socket *socket = &all.sockets[descriptor];
+    flush(descriptor);
+    // Nothing may come behind a gap.
+    if (socket->out) shutdown(descriptor, SHUT_WR);
+    giveBuffer(&socket->in, &all.inCount);
+    giveBuffer(&socket->out, &all.outCount);
+    socket->isWatched = false;
 }
 
 int close(int descriptor) {
     NEXT(closeFunction, "close");
-    struct socket *socket = served(descriptor);
-    if (socket) {
-        flush(descriptor);
-        giveBuffer(&socket->in);
-        giveBuffer(&socket->out);
-        socket->isWatched = false;
-    }
+    if (served(descriptor)) release(descriptor);
     return function(descriptor);
 }
 
 // MARK: epoll
 
-static bool isOurs(void) {
+/// Whether it is the one epoll of a mosquitto that is known.
+static bool isOurs(int epoll) {
     if (!all.isDecided) {
         all.isDecided = true;
+        all.epoll = epoll;
         // Of 2.0 and nothing else it is known that this holds.
         all.isOn = dlsym(RTLD_DEFAULT, "persist__backup") && dlsym(RTLD_DEFAULT, "mux_epoll__handle")
             && !dlsym(RTLD_DEFAULT, "mosquitto_plugin_set_info");
         all.thread = pthread_self();
     }
-    return all.isOn;
+    return all.isOn && epoll == all.epoll;
 }
 
 int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event) {
-    if (!isOurs() || !pthread_equal(all.thread, pthread_self()) || descriptor < 0 || !reserve(descriptor)) {
+    if (!isOurs(epoll) || !pthread_equal(all.thread, pthread_self()) || descriptor < 0) {
         return controlNow(epoll, operation, descriptor, event);
     }
-    struct socket *socket = &all.sockets[descriptor];
-    if (operation == EPOLL_CTL_ADD && socket->isWatched) {
-        errno = EEXIST;
+    if (!reserve(descriptor)) {
+        errno = ENOMEM;
         return -1;
     }
-    if (operation == EPOLL_CTL_MOD && socket->isWatched) {
+    struct socket *socket = &all.sockets[descriptor];
+    if (!socket->isWatched) {
+        if (operation != EPOLL_CTL_ADD) return controlNow(epoll, operation, descriptor, event);
+        struct epoll_event ours = {.events = event->events, .data.fd = descriptor};
+        int result = controlNow(epoll, operation, descriptor, &ours);
+        if (result != 0) return result;
+        const struct socket former = *socket;
+        *socket = (struct socket){
+            .isWatched = true, .isWritten = former.isWritten, .isRead = former.isRead, .isAsked = former.isAsked,
+            .wanted = event->events, .asked = event->events, .data = event->data};
+        return 0;
+    }
+    switch (operation) {
+    case EPOLL_CTL_ADD: errno = EEXIST; return -1;
+    case EPOLL_CTL_MOD:
         socket->wanted = event->events;
         socket->data = event->data;
         ask(descriptor);
         return 0;
+    default: release(descriptor); return controlNow(epoll, operation, descriptor, event);
     }
-    if (operation == EPOLL_CTL_ADD) {
-        struct epoll_event ours = {.events = event->events, .data.fd = descriptor};
-        int result = controlNow(epoll, operation, descriptor, &ours);
-        if (result != 0) return result;
-        uint8_t isWritten = socket->isWritten, isRead = socket->isRead, isAsked = socket->isAsked;
-        *socket = (struct socket){
-            .isWatched = true, .isWritten = isWritten, .isRead = isRead, .isAsked = isAsked,
-            .wanted = event->events, .asked = event->events, .data = event->data};
-        all.epoll = epoll;
-        return 0;
-    }
-    if (socket->isWatched) {
-        flush(descriptor);
-        giveBuffer(&socket->in);
-        giveBuffer(&socket->out);
-        socket->isWatched = false;
-    }
-    return controlNow(epoll, operation, descriptor, event);
 }
 
 static void askAll(void) {
+    size_t kept = 0;
     for (size_t index = 0; index < all.asked.count; index++) {
         int descriptor = all.asked.descriptors[index];
         struct socket *socket = &all.sockets[descriptor];
@@ -321,9 +325,15 @@ static void askAll(void) {
         uint32_t events = socket->wanted | (socket->isFull ? EPOLLOUT : 0);
         if (!socket->isWatched || events == socket->asked) continue;
         struct epoll_event event = {.events = events, .data.fd = descriptor};
-        if (controlNow(all.epoll, EPOLL_CTL_MOD, descriptor, &event) == 0) socket->asked = events;
+        if (controlNow(all.epoll, EPOLL_CTL_MOD, descriptor, &event) == 0) {
+            socket->asked = events;
+        } else {
+            // It has no memory for it now.
+            socket->isAsked = true;
+            all.asked.descriptors[kept++] = descriptor;
+        }
     }
-    all.asked.count = 0;
+    all.asked.count = kept;
 }
 
 /// Sockets with something in memory that mosquitto has not read.
@@ -347,6 +357,7 @@ static bool translate(struct epoll_event *event) {
     int descriptor = event->data.fd;
     struct socket *socket = &all.sockets[descriptor];
     if (!socket->isWatched) return false;
+    if (socket->in) event->events |= EPOLLIN;
     if (socket->isFull && event->events & EPOLLOUT) flush(descriptor);
     if (!(socket->wanted & EPOLLOUT) || socket->isFull) event->events &= ~(uint32_t)EPOLLOUT;
     event->data = socket->data;
@@ -358,7 +369,7 @@ int epoll_wait(int epoll, struct epoll_event *events, int maximum, int timeout) 
     if (!all.isOn || epoll != all.epoll || !pthread_equal(all.thread, pthread_self())) {
         return function(epoll, events, maximum, timeout);
     }
-    size_t inMemory = keepRead();
+    const size_t inMemory = keepRead();
     int count = 0;
     // Of each one.
     all.packets += inMemory;
@@ -366,7 +377,9 @@ int epoll_wait(int epoll, struct epoll_event *events, int maximum, int timeout) 
         all.packets = 0;
         flushAll();
         askAll();
-        int said = function(epoll, events, maximum, inMemory > 0 ? 0 : timeout);
+        // Those in memory have their places among them.
+        int places = maximum - (inMemory < (size_t)maximum / 2 ? (int)inMemory : maximum / 2);
+        int said = function(epoll, events, places, inMemory > 0 ? 0 : timeout);
         if (said < 0) return said;
         for (int index = 0; index < said; index++) {
             struct socket *socket = &all.sockets[events[index].data.fd];
@@ -375,11 +388,16 @@ int epoll_wait(int epoll, struct epoll_event *events, int maximum, int timeout) 
             events[count++] = event;
             socket->isGiven = socket->isRead;
         }
-        if (inMemory == 0) return count;
     }
-    for (size_t index = 0; index < inMemory; index++) {
+    if (inMemory == 0) return count;
+    const size_t first = all.turn % inMemory;
+    for (size_t step = 0; step < inMemory; step++) {
+        const size_t index = (first + step) % inMemory;
         struct socket *socket = &all.sockets[all.read.descriptors[index]];
-        if (!socket->isGiven && count < maximum) events[count++] = (struct epoll_event){.events = EPOLLIN, .data = socket->data};
+        if (!socket->isGiven && count < maximum) {
+            events[count++] = (struct epoll_event){.events = EPOLLIN, .data = socket->data};
+            all.turn = index + 1;
+        }
         socket->isGiven = false;
     }
     return count;

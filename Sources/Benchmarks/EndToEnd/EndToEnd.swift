@@ -28,6 +28,9 @@ struct EndToEnd: ParsableCommand {
     @Option(help: "One device in so many has a subscription that each of its updates meets; 0 for none.")
     var matchEvery = 10
 
+    @Option(help: "The QoS at which updates go in, as far as the relay or the daemon: 0 or 1.")
+    var qos: UInt8 = 0
+
     @Option(help: "Geofences of 100 m among the devices, which then stay within some metres, in a case of their own; 0 for none.")
     var geofences = 0
 
@@ -60,12 +63,12 @@ struct EndToEnd: ParsableCommand {
             for kind in cases {
                 try withCase(kind) { port, program in
                     let before = program.usage().seconds
-                    let most = try Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0)
+                    let most = try Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0, qos: qos)
                         .run(rate: nil, window: 2000, warmUp: 1, seconds: seconds)
                     cost[kind, default: []].append((program.usage().seconds - before) / Double(most.sent) * 1e6)
                     found["\(kind.rawValue) max", default: []].append(most)
                     for rate in fixed {
-                        let result = try Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0)
+                        let result = try Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0, qos: qos)
                             .run(rate: rate, window: 0, warmUp: 1, seconds: seconds)
                         found["\(kind.rawValue) \(Int(rate))", default: []].append(result)
                     }
@@ -80,7 +83,7 @@ struct EndToEnd: ParsableCommand {
 
     private func withCase(_ kind: Case, _ body: (Int, Program) throws -> Void) throws {
         guard !kind.isDaemon else {
-            return try BenchDaemon.run { port, daemon in
+            return try BenchDaemon.run(configuration: "live:\n  input-qos: \(qos)\n") { port, daemon in
                 try subscribe(port: port)
                 if kind == .fenced { try fence(port: port) }
                 try body(port, daemon)
@@ -92,7 +95,7 @@ struct EndToEnd: ParsableCommand {
             defer { broker.stop() }
             guard let socket = broker.endpoint.unixPath else { return }
             let relay = try Program(
-                CommandLine.arguments[0], ["noop-relay", "--socket", socket] + kind.options, until: "ready")
+                CommandLine.arguments[0], ["noop-relay", "--socket", socket, "--qos", "\(qos)"] + kind.options, until: "ready")
             defer { relay.stop() }
             try body(port, relay)
         }

@@ -33,10 +33,13 @@ final class Load: Sendable {
 
     /// Whether each device stays within some metres, instead of being anywhere with each update.
     private let staysNear: Bool
+    /// Of the updates.
+    private let qos: UInt8
 
-    init(port: Int, dataset: String, devices: Int, staysNear: Bool = false, capacity: Int = 4_000_000) {
+    init(port: Int, dataset: String, devices: Int, staysNear: Bool = false, qos: UInt8 = 0, capacity: Int = 4_000_000) {
         self.port = port
         self.staysNear = staysNear
+        self.qos = qos
         self.capacity = capacity
         topics = (0..<devices).map { "\(dataset)/-/-/-/-/device-\($0)/position" }
         dueTimes = .allocate(capacity: capacity)
@@ -107,10 +110,12 @@ final class Load: Sendable {
                 dueTimes[sent] = rate.map { start + UInt64(Double(sent) / $0 * 1e9) } ?? now
                 random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 let device = Int(random >> 33) % topics.count
-                client.publish(topic: topics[device], payload: payload(number: sent, device: device, random: random))
+                client.publish(topic: topics[device], payload: payload(number: sent, device: device, random: random), qos: qos)
                 sent += 1
             }
             try client.flush()
+            // Acknowledgements.
+            if qos > 0 { _ = try client.receive(milliseconds: 0) { _, _ in } }
         }
     }
 

@@ -13,11 +13,14 @@ struct NoOpRelay: ParsableCommand {
     @Flag(help: "Retain what is published, as the daemon does.")
     var retain = false
 
+    @Option(help: "The QoS at which positions come in.")
+    var qos: Int32 = 0
+
     @Option(help: "Append so many spaces, so that messages have the size of the daemon's.")
     var grow = 0
 
     func run() throws {
-        let relay = Relay(retain: retain, grow: grow)
+        let relay = Relay(qos: qos, retain: retain, grow: grow)
         let link = try MQTTLink(
             configuration: MQTTLinkConfiguration(endpoint: MQTTEndpoint(unixPath: socket), clientID: "noop-relay"), handler: relay
         )
@@ -27,18 +30,20 @@ struct NoOpRelay: ParsableCommand {
 
     private final class Relay: MQTTLinkHandler {
         weak var link: MQTTLink?
+        let qos: Int32
         let retain: Bool
         private let padding: [UInt8]
         private var topic: [CChar] = []
         private var payload: [UInt8] = []
 
-        init(retain: Bool, grow: Int) {
+        init(qos: Int32, retain: Bool, grow: Int) {
+            self.qos = qos
             self.retain = retain
             padding = Array(repeating: UInt8(ascii: " "), count: grow)
         }
 
         func linkConnected(sessionPresent: Bool, protocolVersion: Int) {
-            _ = link?.subscribe([("bench/+/+/+/+/+/+", 0)])
+            _ = link?.subscribe([("bench/+/+/+/+/+/+", qos)])
         }
 
         func linkReceived(_ batch: InboundBatch) {

@@ -29,7 +29,7 @@ int epoll_wait(int, struct epoll_event *, int, int);
 #undef epoll_ctl
 #undef epoll_wait
 
-enum { clientsMaximum = 24, bodyMaximum = 20000, headSize = 3 };
+enum { clientsMaximum = 300, clientsUsual = 24, bodyMaximum = 20000, headSize = 3 };
 
 static uint64_t state;
 
@@ -81,6 +81,7 @@ struct client {
 static struct client clients[clientsMaximum];
 static int count, epollOfAll;
 static size_t passedOn;
+static bool keepsAll;
 
 static void fill(uint8_t *body, size_t size, uint32_t number) {
     for (size_t index = 0; index < size; index++) body[index] = (uint8_t)(number * 31 + index * 7);
@@ -128,6 +129,7 @@ static void passOn(struct client *from) {
     fill(body, size, from->taken);
     if (from->head[0] != 'P' || memcmp(body, from->body, size) != 0) fail("a packet is not what was sent");
     from->taken++;
+    if (keepsAll) return;
     for (int index = 0; index < count; index++) {
         struct client *to = &clients[index];
         if (to->near < 0 || below(4)) continue;
@@ -157,10 +159,10 @@ static void readIn(struct client *client) {
     }
 }
 
-/// Whether anything was said.
-static bool turn(void) {
-    struct epoll_event events[1 + clientsMaximum];
-    int said = servedWait(epollOfAll, events, 1 + (int)below(clientsMaximum), 0);
+/// A round with so many events at most; whether anything was said.
+static bool turn(size_t maximum) {
+    struct epoll_event events[clientsMaximum];
+    int said = servedWait(epollOfAll, events, (int)maximum, 0);
     bool isGiven[clientsMaximum] = {0};
     for (int index = 0; index < said; index++) {
         struct client *client = events[index].data.ptr;
@@ -228,7 +230,7 @@ static void settle(void) {
     // All that was sent is taken, and all that was passed on comes, to deaf ones, too.
     bool moved = true;
     while (moved) {
-        moved = turn();
+        moved = turn(1 + below(clientsUsual));
         for (int index = 0; index < count; index++) {
             struct client *client = &clients[index];
             while (receive(client, 1 << 16)) moved = true;
@@ -249,16 +251,50 @@ static void settle(void) {
     }
 }
 
+static void beginAll(int clientCount) {
+    epollOfAll = epoll_create1(0);
+    all.isDecided = all.isOn = true;
+    all.thread = pthread_self();
+    all.epoll = epollOfAll;
+    count = clientCount;
+    for (int index = 0; index < count; index++) begin(&clients[index]);
+}
+
+static void endAll(void) {
+    for (int index = 0; index < count; index++) end(&clients[index]);
+    flushAll();
+    keepRead();
+    askAll();
+    if (all.inCount != 0 || all.outCount != 0) fail("a buffer was not given back");
+    close(epollOfAll);
+}
+
+/// Of a round that others fill, one whose packets are in memory has its part.
+static void besideFlood(void) {
+    beginAll(clientsMaximum);
+    struct client *quiet = &clients[below(clientsMaximum)];
+    const uint8_t packets[24] = {'P', 0, 0, 'P', 0, 0, 'P', 0, 0, 'P', 0, 0, 'P', 0, 0, 'P', 0, 0, 'P', 0, 0, 'P', 0, 0};
+    keepsAll = true;
+    quiet->sent = sizeof packets / headSize;
+    if (write(quiet->far, packets, sizeof packets) != sizeof packets) fail("a socket is full at once");
+    for (int rounds = 0; quiet->taken < quiet->sent; rounds++) {
+        if (rounds > 200) fail("a quiet client waits for those that flood");
+        for (int index = 0; index < count; index++) {
+            if (&clients[index] != quiet && write(clients[index].far, packets, sizeof packets) > 0) clients[index].sent++;
+        }
+        turn(clientsMaximum / 3);
+    }
+    keepsAll = false;
+    endAll();
+}
+
 int main(int argumentCount, char **arguments) {
     state = argumentCount > 1 ? strtoull(arguments[1], NULL, 10) : 1;
     int rounds = argumentCount > 2 ? atoi(arguments[2]) : 20;
     signal(SIGPIPE, SIG_IGN);
+    besideFlood();
     for (int round = 0; round < rounds; round++) {
-        epollOfAll = epoll_create1(0);
-        all.isDecided = all.isOn = true;
-        all.thread = pthread_self();
-        count = 1 + (int)below(clientsMaximum);
-        for (int index = 0; index < count; index++) begin(&clients[index]);
+        beginAll(1 + (int)below(clientsUsual));
         for (int step = 0; step < 400; step++) {
             struct client *client = &clients[below((size_t)count)];
             switch (below(6)) {
@@ -276,16 +312,11 @@ int main(int argumentCount, char **arguments) {
                     begin(client);
                 }
                 break;
-            default: turn();
+            default: turn(1 + below(clientsUsual));
             }
         }
         settle();
-        for (int index = 0; index < count; index++) end(&clients[index]);
-        flushAll();
-        keepRead();
-        askAll();
-        if (all.bufferCount != 0) fail("a buffer was not given back");
-        close(epollOfAll);
+        endAll();
     }
     if (passedOn == 0) fail("nothing was passed on");
     return 0;
