@@ -48,13 +48,23 @@ struct FenceCore {
         return SIMD2((y * centre.x - x * centre.y) * Ellipsoid.meanRadius, axis * z - centre.z * (x * centre.x + y * centre.y))
     }
 
+    /// Metres from the edge that a fix which begins a visit lies inside, of a polygon that is deep enough.
+    @inline(__always)
+    func entryMetres(_ fix: FenceFix) -> Double { accuracy == .likely ? fix.accuracy / 2 : 0 }
+
+    /// Metres beyond the edge that a fix which speaks for the end of a visit lies outside.
+    @inline(__always)
+    func exitMetres(_ fix: FenceFix) -> Double {
+        max(0, accuracy == .likely ? LikelyRule.exitMargin(accuracy: fix.accuracy, exitMargin) : exitMargin)
+    }
+
     /// Whether a point lies inside, so many metres from the edge or more; nil where the area has to be asked.
     @inline(__always)
     func isInside(by metres: Double, _ point: ECEF) -> Bool? {
         guard outer <= Self.arcMax else { return nil }
         let squared = centre.squaredChord(to: point)
         if metres <= inner, squared <= Self.squaredChord(ofArc: inner - metres) { return true }
-        return isCircle || squared > Self.squaredChord(ofArc: outer) ? false : nil
+        return isCircle || squared > Self.squaredChord(ofArc: max(0, outer - metres)) ? false : nil
     }
 
     /// Whether a point lies outside by more than so many metres, at least 0; nil where the area has to be asked.
@@ -63,7 +73,7 @@ struct FenceCore {
         guard outer + metres <= Self.arcMax else { return nil }
         let squared = centre.squaredChord(to: point)
         if squared > Self.squaredChord(ofArc: outer + metres) { return true }
-        return isCircle || inner >= 0 && squared <= Self.squaredChord(ofArc: inner) ? false : nil
+        return isCircle || inner >= 0 && squared <= Self.squaredChord(ofArc: inner + metres) ? false : nil
     }
 }
 
@@ -165,13 +175,6 @@ struct FenceTable {
                 geomatch_prefetch(UnsafeRawPointer(start + Int(number)) + 63)
             }
         }
-    }
-
-    /// Asks for the memory of a polygon where its core does not decide.
-    @inline(__always)
-    func prefetchFan(of number: Int32, _ point: ECEF) {
-        guard let core = core(number), let fan = core.fan, core.isInside(by: 0, point) == nil else { return }
-        fan.prefetch(towards: core.direction(to: point))
     }
 
     func area(of number: Int32) -> FenceArea? {

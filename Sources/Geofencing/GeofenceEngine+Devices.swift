@@ -83,7 +83,7 @@ extension GeofenceEngine {
         fixes[Int(device)] = fix
         let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
         find(fix)
-        for number in near { fences.prefetchFan(of: number, point) }
+        for number in near { prefetchFan(of: number, device, fix, point) }
         var index = 0
         while index < visits[Int(device)].count {
             let visit = visits[Int(device)][index]

@@ -16,13 +16,21 @@ extension GeofenceEngine {
     /// Whether a fix speaks for the end of a visit, its floor aside: inside and between are the same here.
     mutating func leaving(_ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF) -> FenceStanding {
         switch core.accuracy {
-        case .centre: return isBeyond(core.exitMargin, number, core, fix, point) ? .outside : .between
+        case .centre: return isBeyond(core.exitMetres(fix), number, core, fix, point) ? .outside : .between
         case .likely:
             guard isUsable(number, fix) else { return .unusable }
-            let margin = LikelyRule.exitMargin(accuracy: fix.accuracy, core.exitMargin)
-            return isBeyond(margin, number, core, fix, point) ? .outside : .between
+            return isBeyond(core.exitMetres(fix), number, core, fix, point) ? .outside : .between
         case .possible, .certain: return exactly(number, fix)
         }
+    }
+
+    /// Asks for the memory of a polygon where its core does not say whether a fix begins or ends a visit.
+    @inline(__always)
+    func prefetchFan(of number: Int32, _ device: UInt32, _ fix: FenceFix, _ point: ECEF) {
+        guard let core = fences.core(number), let fan = core.fan else { return }
+        let isVisited = visits[Int(device)].contains { $0.fence == number }
+        let isDecided = isVisited ? core.isBeyond(core.exitMetres(fix), point) : core.isInside(by: core.entryMetres(fix), point)
+        if isDecided == nil { fan.prefetch(towards: core.direction(to: point)) }
     }
 
     private mutating func exactly(_ number: Int32, _ fix: FenceFix) -> FenceStanding {
@@ -47,7 +55,6 @@ extension GeofenceEngine {
     private func isBeyond(
         _ metres: Double, _ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF
     ) -> Bool {
-        let metres = max(0, metres)
         if let isBeyond = core.isBeyond(metres, point) { return isBeyond }
         if let fan = core.fan,
             let isBeyond = fan.isBeyond(metres, fan.polar(latitude: fix.latitude, longitude: fix.longitude))
@@ -63,7 +70,7 @@ extension GeofenceEngine {
         if core.isCircle {
             return core.isInside(by: LikelyRule.entryMargin(accuracy: fix.accuracy, depth: core.outer), point) == true
         }
-        if isInside(by: fix.accuracy / 2, number, core, fix, point) { return true }
+        if isInside(by: core.entryMetres(fix), number, core, fix, point) { return true }
         // Where it is as deep as the accuracy, that was all.
         guard core.inner < fix.accuracy, contains(number, core, fix, point), let area = fences.shape(of: number)?.area,
             area.leastDepth < fix.accuracy
