@@ -40,6 +40,15 @@ test('devices appear where they are and move, without a request to any other hos
   assert.ok(page.received > 5000 && page.received <= 60 * 1024 + 20000, `${page.received} bytes with data`);
 });
 
+test('a page that was slow to begin asked for the whole world before it showed the building', options, async (t) => {
+  await move('phone', 25, 25);
+  // The map rests while the structure is read: here at any time.
+  const page = await open(t, '#demo', {script: 'setInterval(() => globalThis.geomatch?.link?.isOnline && geomatch.map.listener.rested())'});
+  await page.until("geomatch.drawing.shown?.some((d) => d.id === 'phone')");
+  assert.equal(await page.evaluate('geomatch.model.generation'), 1);
+  assert.ok(await page.evaluate('geomatch.map.zoom') > 15);
+});
+
 test('the first picture is there within a second', options, async (t) => {
   const page = await open(t);
   const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime");

@@ -298,9 +298,11 @@ function setFloor(id) {
   isGroundDue = isLiveDue = true;
 }
 
+/** An address without a view is shown all of, once the daemon has said what that is. */
+const hasView = () => view.zoom !== null || viewport !== null;
+
 function writeHash() {
-  // An address without a view is shown all of, once the daemon has said what that is.
-  if (!view.dataset || (view.zoom === null && !viewport)) return;
+  if (!view.dataset || !hasView()) return;
   // Another one was entered, which is to be read first.
   if (location.hash !== hash) return;
   Object.assign(view, {zoom: map.zoom, lat: map.latitude, lon: map.longitude});
@@ -601,7 +603,11 @@ function showTable() {
 async function makeMap() {
   map = new WorldMap($('map'), {
     moved: () => { isGroundDue = isLiveDue = true; },
-    rested: () => { writeHash(); follow().catch(failed); },
+    rested: () => {
+      if (!hasView()) return;
+      writeHash();
+      follow().catch(failed);
+    },
     clicked,
   });
   drawing = new Drawing($('map'), map);
