@@ -13,7 +13,7 @@
 
 // For each message mosquitto 2.0 reads four times, the head a byte at a time, writes once and asks epoll four times whether the socket
 // takes more; most of what a message costs is these calls (eclipse-mosquitto/mosquitto#3722). The daemon has the broker load this
-// library before all others (`LD_PRELOAD`), so that the functions below stand in for those of the C library: a read takes all that has
+// library before all others (`LD_PRELOAD`), so that the functions below are called instead of the C library's: a read takes all that has
 // come, for the next ones, and what was written goes out once that is used up, or after some packets; then epoll is asked what still
 // counts. To mosquitto a socket is as it is: what the kernel does not take it does not take here.
 //
@@ -38,7 +38,7 @@ struct socket {
     bool isWatched;
     /// What waits to go out is more than the kernel takes.
     bool isFull;
-    /// It stands in the list of the same name.
+    /// It is in the list of the same name.
     bool isWritten, isRead, isAsked;
     /// mosquitto has it among the events of this round.
     bool isGiven;

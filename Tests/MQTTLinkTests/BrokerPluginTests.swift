@@ -8,16 +8,7 @@ import Testing
 @Suite("The plugin in the embedded broker", .serialized, .timeLimit(.minutes(5)))
 struct BrokerPluginTests {
     private func withPlugin(_ body: (EmbeddedBroker, EmbeddedBrokerConfiguration) throws -> Void) throws {
-        try withFolder { folder in
-            var configuration = EmbeddedBrokerConfiguration(
-                dataDirectory: folder + "/data", port: Loopback.freePort(), log: { _ in })
-            let plugin: String = try #require(BrokerPlugin.find(), "the product geomatch-broker-plugin is not built")
-            configuration.pluginFile = plugin
-            let broker = EmbeddedBroker(configuration)
-            try broker.start(timeoutSeconds: 20)
-            defer { broker.stop() }
-            try body(broker, configuration)
-        }
+        try withFolder { folder in try withEmbedded(in: folder, body) }
     }
 
     @Test(

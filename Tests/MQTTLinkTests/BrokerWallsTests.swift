@@ -16,24 +16,18 @@ struct BrokerWallsTests {
     }
 
     /// - Parameter users: Each with its name as password; none for a broker that trusts everybody.
-    private func withEmbedded(
-        users: [String] = ["ann", "eve"], change: (inout EmbeddedBrokerConfiguration) -> Void = { _ in },
+    private func withUsers(
+        _ users: [String] = ["ann", "eve"], change: (inout EmbeddedBrokerConfiguration) -> Void = { _ in },
         _ body: (EmbeddedBroker, (String?) -> MQTTEndpoint, Lines, String) throws -> Void
     ) throws {
         try withFolder { folder in
             let lines = Lines()
             for name in users { try setPassword(name, of: name, in: folder) }
-            var configuration = EmbeddedBrokerConfiguration(
-                dataDirectory: folder + "/data", port: Loopback.freePort(),
-                usersFile: users.isEmpty ? nil : folder + "/users", log: lines.add)
-            let plugin: String = try #require(BrokerPlugin.find(), "the product geomatch-broker-plugin is not built")
-            configuration.pluginFile = plugin
-            change(&configuration)
-            let broker = EmbeddedBroker(configuration)
-            try broker.start(timeoutSeconds: 20)
-            defer { broker.stop() }
-            let port = configuration.port
-            try body(broker, { MQTTEndpoint(host: "127.0.0.1", port: port, username: $0, password: $0) }, lines, folder)
+            let usersFile = users.isEmpty ? nil : folder + "/users"
+            try withEmbedded(in: folder, users: usersFile, log: lines.add, change: change) { broker, configuration in
+                let port = configuration.port
+                try body(broker, { MQTTEndpoint(host: "127.0.0.1", port: port, username: $0, password: $0) }, lines, folder)
+            }
         }
     }
 
@@ -50,7 +44,7 @@ struct BrokerWallsTests {
 
     @Test("Client ids of the daemon's form are refused to everybody but the daemon", arguments: [["eve"], []])
     func daemonsName(users: [String]) throws {
-        try withEmbedded(users: users) { broker, login, _, _ in
+        try withUsers(users) { broker, login, _, _ in
             try withLink(broker.endpoint, id: "geomatchd-secret", change: { $0.persistentSession = true }) { daemon in
                 #expect(daemon.waitConnected())
                 for id in ["geomatchd-secret", "geomatchd-other"] {
@@ -69,7 +63,7 @@ struct BrokerWallsTests {
 
     @Test("A session that is away holds 64 MiB, whatever is published to it")
     func parkedSession() throws {
-        try withEmbedded { broker, login, _, _ in
+        try withUsers { broker, login, _, _ in
             let filters: [(filter: String, qos: Int32)] = [("geomatch/+/eve/request/#", 1)]
             try withLink(login("eve"), id: "parked", filters: filters, change: { $0.persistentSession = true }) { link in
                 #expect(link.waitSubscribed())
@@ -94,7 +88,7 @@ struct BrokerWallsTests {
 
     @Test("What floods the daemon is refused for a second, and nothing else is", .timeLimit(.minutes(1)))
     func flood() throws {
-        try withEmbedded { broker, login, _, _ in
+        try withUsers { broker, login, _, _ in
             try withLink(broker.endpoint, id: "geomatchd-secret", change: { $0.brokerTakesBatches = true }) { daemon in
                 try withLink(login("eve")) { eve in
                     try withLink(login("ann")) { ann in
@@ -114,7 +108,7 @@ struct BrokerWallsTests {
 
     @Test("What goes on flooding is refused again after a hundred messages, without the daemon", .timeLimit(.minutes(1)))
     func floodAgain() throws {
-        try withEmbedded { broker, login, _, _ in
+        try withUsers { broker, login, _, _ in
             let filters: [(filter: String, qos: Int32)] = [("geomatch/+/eve/request/#", 1)]
             try withLink(
                 broker.endpoint, id: "geomatchd-secret", filters: filters, change: { $0.brokerTakesBatches = true }
@@ -141,7 +135,7 @@ struct BrokerWallsTests {
 
     @Test("One that parks and retains without end gets a share of the memory, and others still get theirs")
     func memory() throws {
-        try withEmbedded(change: { $0.memoryBytesMaximum = 64 << 20 }) { broker, login, lines, _ in
+        try withUsers(change: { $0.memoryBytesMaximum = 64 << 20 }) { broker, login, lines, _ in
             let payload = String(repeating: "x", count: 60_000)
             var refused = 0
             try withLink(login("eve")) { link in
@@ -173,7 +167,7 @@ struct BrokerWallsTests {
 
     @Test("Connections that do not log in are ended after their time, and keep nobody out meanwhile")
     func silentConnections() throws {
-        try withEmbedded(change: {
+        try withUsers(change: {
             $0.loginSeconds = 3
             $0.connectionsMaximum = 500
         }) { broker, login, _, _ in
@@ -194,7 +188,7 @@ struct BrokerWallsTests {
 
     @Test("Beyond its maximum of connections the broker takes no more, and again when some have gone")
     func connectionsMaximum() throws {
-        try withEmbedded(change: { $0.connectionsMaximum = 20 }) { _, login, _, _ in
+        try withUsers(change: { $0.connectionsMaximum = 20 }) { _, login, _, _ in
             let taken = (0..<20).map { _ in RawConnection(port: login(nil).port) }
             let ended = taken.count { $0.hasEnded }
             #expect(ended == 0)
@@ -210,7 +204,7 @@ struct BrokerWallsTests {
 
     @Test("Who is added may log in, whose line goes or whose password changes is logged out, others stay")
     func usersChange() throws {
-        try withEmbedded(users: ["ann", "bob", "eve"]) { _, login, lines, folder in
+        try withUsers(["ann", "bob", "eve"]) { _, login, lines, folder in
             try withLink(login("ann"), filters: [("geomatch/d/ann/#", 1)]) { ann in
                 try withLink(login("bob")) { bob in
                     try withLink(login("eve")) { eve in
@@ -242,7 +236,7 @@ struct BrokerWallsTests {
     @Test(
         "A users file that turns wrong, or goes, changes nothing and is logged", arguments: ["ann/match:$7$101$eA==$eA==\n", nil])
     func usersTurnWrong(_ text: String?) throws {
-        try withEmbedded(users: ["ann"]) { _, login, lines, folder in
+        try withUsers(["ann"]) { _, login, lines, folder in
             try withLink(login("ann")) { ann in
                 #expect(ann.waitConnected())
                 if let text { try BrokerFiles.write(text, to: folder + "/users") } else { unlink(folder + "/users") }
@@ -256,7 +250,7 @@ struct BrokerWallsTests {
 
     @Test("Without the plugin mosquitto reads a changed users file as it runs: only whose password changed is cut off")
     func usersWithoutPlugin() throws {
-        try withEmbedded(users: ["ann", "eve"], change: { $0.pluginFile = nil }) { broker, login, _, folder in
+        try withUsers(["ann", "eve"], change: { $0.pluginFile = nil }) { broker, login, _, folder in
             try withLink(login("ann")) { ann in
                 try withLink(login("eve")) { eve in
                     #expect(ann.waitConnected() && eve.waitConnected())
@@ -273,7 +267,7 @@ struct BrokerWallsTests {
 
     @Test("Whose login and whose message was refused stands in the log, some lines a second")
     func refusalsLogged() throws {
-        try withEmbedded { _, login, lines, _ in
+        try withUsers { _, login, lines, _ in
             try withLink(login("eve")) { eve in
                 #expect(eve.waitConnected())
                 for number in 0..<200 { eve.publish("geomatch/d/ann/request/device/get/\(number)", "{}") }
@@ -292,7 +286,7 @@ struct BrokerWallsTests {
 
     @Test("The more there is to save, the less often it is saved")
     func savingFitsTheSize() throws {
-        try withEmbedded(users: [], change: { $0.savedBytesPerSecond = 500_000 }) { _, login, _, folder in
+        try withUsers([], change: { $0.savedBytesPerSecond = 500_000 }) { _, login, _, folder in
             let file = folder + "/data/broker/mosquitto.db"
             func modified() -> Int {
                 var status = stat()
@@ -315,7 +309,7 @@ struct BrokerWallsTests {
 
     @Test("mosquitto does not stop to save: another process writes the file, and what it wrote outlives a kill")
     func savingBesideIt() throws {
-        try withEmbedded(users: []) { broker, login, _, folder in
+        try withUsers([]) { broker, login, _, folder in
             let data = folder + "/data/broker/"
             let process = try #require(broker.processID)
             // The thread's: what a child wrote counts as its process's, too.
@@ -378,7 +372,7 @@ struct BrokerWallsTests {
 
     @Test("Where the daemon is root, mosquitto is not", .enabled(if: BrokerAccount.current != nil))
     func dropsRoot() throws {
-        try withEmbedded { broker, _, _, folder in
+        try withUsers { broker, _, _, folder in
             let process = try #require(broker.processID)
             let status = try #require(BrokerFiles.read("/proc/\(process)/status"))
             let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("Uid:") })

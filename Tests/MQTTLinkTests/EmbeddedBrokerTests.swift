@@ -15,13 +15,6 @@ struct EmbeddedBrokerTests {
         return configuration
     }
 
-    private func withEmbedded(_ configuration: EmbeddedBrokerConfiguration, _ body: (EmbeddedBroker) throws -> Void) throws {
-        let broker = EmbeddedBroker(configuration)
-        try broker.start(timeoutSeconds: 20)
-        defer { broker.stop() }
-        try body(broker)
-    }
-
     private func tcp(_ configuration: EmbeddedBrokerConfiguration, user: String? = nil) -> MQTTEndpoint {
         MQTTEndpoint(host: "127.0.0.1", port: configuration.port, username: user, password: user)
     }

@@ -41,25 +41,19 @@ struct LiveRingBrokerTests {
         _ body: (Setting) throws -> Void
     ) throws {
         try withFolder { folder in
-            var configuration = EmbeddedBrokerConfiguration(
-                dataDirectory: folder + "/data", port: Loopback.freePort(), log: { _ in })
-            let plugin: String = try #require(BrokerPlugin.find(), "the product geomatch-broker-plugin is not built")
-            configuration.pluginFile = plugin
-            configuration.ring = ring
-            let broker = EmbeddedBroker(configuration)
-            try broker.start(timeoutSeconds: 20)
-            defer { broker.stop() }
-            let endpoint = MQTTEndpoint(host: "127.0.0.1", port: configuration.port)
-            try before(broker, endpoint)
-            try withLink(
-                broker.endpoint, id: "geomatchd-test", filters: filters, ring: ring,
-                change: {
-                    $0.brokerTakesBatches = true
-                    $0.persistentSession = true
+            try withEmbedded(in: folder, change: { $0.ring = ring }) { broker, configuration in
+                let endpoint = MQTTEndpoint(host: "127.0.0.1", port: configuration.port)
+                try before(broker, endpoint)
+                try withLink(
+                    broker.endpoint, id: "geomatchd-test", filters: filters, ring: ring,
+                    change: {
+                        $0.brokerTakesBatches = true
+                        $0.persistentSession = true
+                    }
+                ) { daemon in
+                    #expect(daemon.waitSubscribed())
+                    try body(Setting(broker: broker, endpoint: endpoint, daemon: daemon, ring: ring))
                 }
-            ) { daemon in
-                #expect(daemon.waitSubscribed())
-                try body(Setting(broker: broker, endpoint: endpoint, daemon: daemon, ring: ring))
             }
         }
     }

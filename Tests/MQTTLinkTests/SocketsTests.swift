@@ -8,20 +8,6 @@ import Testing
 /// What the plugin does for mosquitto's sockets: `Sockets.c`.
 @Suite("The sockets of the embedded broker", .serialized, .timeLimit(.minutes(5)))
 struct SocketsTests {
-    private func withEmbedded(
-        change: (inout EmbeddedBrokerConfiguration) -> Void = { _ in }, in folder: String,
-        _ body: (EmbeddedBroker, EmbeddedBrokerConfiguration) throws -> Void
-    ) throws {
-        var configuration = EmbeddedBrokerConfiguration(dataDirectory: folder + "/data", port: Loopback.freePort(), log: { _ in })
-        let plugin: String = try #require(BrokerPlugin.find(), "the product geomatch-broker-plugin is not built")
-        configuration.pluginFile = plugin
-        change(&configuration)
-        let broker = EmbeddedBroker(configuration)
-        try broker.start(timeoutSeconds: 20)
-        defer { broker.stop() }
-        try body(broker, configuration)
-    }
-
     /// A connection with a subscription to `s/#` at QoS 0.
     private func subscriber(port: Int) throws -> RawConnection {
         let connection = RawConnection(port: port)
@@ -107,10 +93,11 @@ struct SocketsTests {
             try makeCertificates(folder)
             let port = Loopback.freePort()
             try withEmbedded(
+                in: folder,
                 change: {
                     $0.encryptedListener = .init(
                         host: "127.0.0.1", port: port, certificateFile: folder + "/server.crt", keyFile: folder + "/server.key")
-                }, in: folder
+                }
             ) { broker, _ in
                 let endpoint = MQTTEndpoint(host: "127.0.0.1", port: port, tls: .init(caFile: folder + "/ca.crt"))
                 try withLink(endpoint, filters: [("s/#", 0)]) { reader in
