@@ -19,7 +19,7 @@ struct GeofenceBenchmark: ParsableCommand {
     @Option(help: "Fences of 5 km.") var large = 23_000
     @Option(help: "Vertices of a polygon.") var vertices = 100
     @Option(help: "Kilometres across the town.") var kilometres = 30.0
-    @Option(help: "Rounds of a step of each device; their median counts.") var rounds = 3
+    @Option(help: "Rounds of a step of each device; the median of their parts counts.") var rounds = 3
     @Flag(help: "Print JSON instead of a table.") var json = false
 
     func validate() throws {
@@ -35,57 +35,85 @@ struct GeofenceBenchmark: ParsableCommand {
     func run() throws {
         var report = Report()
         try memory(into: &report)
-        let circles = try town("circles", into: &report) { try FenceArea(Area.Circle(latitude: $0, longitude: $1, radius: 100)) }
-        let polygons = try town("polygons", into: &report) { try polygon(latitude: $0, longitude: $1, vertices) }
-        report.add("geofences: polygons cost", circles / polygons, "times circles", note: "\(vertices) vertices; at most 1.3")
+        var circles = try town("circles") { try FenceArea(Area.Circle(latitude: $0, longitude: $1, radius: 100)) }
+        var polygons = try town("polygons") { try polygon(latitude: $0, longitude: $1, vertices) }
+        walk(&circles, &polygons)
+        for town in [circles, polygons] {
+            report.add(
+                "geofences: a step, \(town.name)", median(town.rates), "1/s",
+                note: """
+                    \(fences) fences of 100 m, \(devices) devices; median of \(rounds) rounds with \(town.seen) events; circles at least \
+                    1,000,000
+                    """)
+        }
+        report.add(
+            "geofences: polygons cost", median(zip(circles.rates, polygons.rates).map { $0 / $1 }), "times circles",
+            note: "\(vertices) vertices, by turns; at most 1.3")
         try towns(into: &report)
         print(json ? report.json : report.table)
     }
 
     // MARK: A town
 
-    /// - Returns: Updates a second.
-    private func town(
-        _ name: String, into report: inout Report, _ area: (_ latitude: Double, _ longitude: Double) throws -> FenceArea
-    ) throws -> Double {
-        var random = SplitMix64(seed: 19)
-        var engine = try engine(fences, &random, area)
+    private struct Town {
+        let name: String
+        var engine: GeofenceEngine
+        var places: [(latitude: Double, longitude: Double)]
         var effects: [FenceEffect] = []
-        var places = (0..<devices).map { _ in anywhere(&random) }
+        /// Updates a second, of each part of a round.
+        var rates: [Double] = []
+        var seen = 0
+    }
+
+    private func town(
+        _ name: String, _ area: (_ latitude: Double, _ longitude: Double) throws -> FenceArea
+    ) throws -> Town {
+        var random = SplitMix64(seed: 19)
+        let engine = try engine(fences, &random, area)
+        var town = Town(name: name, engine: engine, places: (0..<devices).map { _ in anywhere(&random) })
         for device in 0..<devices {
-            engine.set(UInt32(device), FenceDevice(id: String(device), owner: "me"), at: 0, into: &effects)
-            engine.move(UInt32(device), to: fix(places[device], 0), into: &effects)
+            town.engine.set(UInt32(device), FenceDevice(id: String(device), owner: "me"), at: 0, into: &town.effects)
+            town.engine.move(UInt32(device), to: fix(town.places[device], 0), into: &town.effects)
+            town.effects.removeAll(keepingCapacity: true)
         }
-        effects = []
+        return town
+    }
+
+    /// The devices of two towns walk by turns, a part of them at a time: what else the machine does concerns both.
+    private func walk(_ one: inout Town, _ other: inout Town) {
+        var random = SplitMix64(seed: 20)
         let updates = min(devices, 1_000_000)
         // About ten metres to anywhere.
         let steps = (0..<updates).map { _ in
             (Double.random(in: -1e-4...1e-4, using: &random), Double.random(in: -1.4e-4...1.4e-4, using: &random))
         }
-        var rates: [Double] = []
-        var seen = 0
+        let length = (updates + 19) / 20
         for round in 0..<rounds {
-            let elapsed = seconds {
-                for device in 0..<updates {
-                    // Others' steps in each round.
-                    let step = steps[(device + round * 7919) % updates]
-                    places[device].latitude += step.0
-                    places[device].longitude += step.1
-                    engine.move(UInt32(device), to: fix(places[device], Int64(round + 1) * 10_000), into: &effects)
-                    seen += effects.count
-                    effects.removeAll(keepingCapacity: true)
-                }
+            for (part, start) in stride(from: 0, to: updates, by: length).enumerated() {
+                let range = start..<min(start + length, updates)
+                if part.isMultiple(of: 2) { walk(&one, range, steps, round) }
+                walk(&other, range, steps, round)
+                if !part.isMultiple(of: 2) { walk(&one, range, steps, round) }
             }
-            rates.append(Double(updates) / elapsed)
         }
-        let rate = rates.sorted()[rounds / 2]
-        report.add(
-            "geofences: a step, \(name)", rate, "1/s",
-            note:
-                "\(fences) fences of 100 m, \(devices) devices; median of \(rounds) rounds with \(seen) events; circles at least 1,000,000"
-        )
-        return rate
     }
+
+    private func walk(_ town: inout Town, _ range: Range<Int>, _ steps: [(Double, Double)], _ round: Int) {
+        let elapsed = seconds {
+            for device in range {
+                // Others' steps in each round.
+                let step = steps[(device + round * 7919) % steps.count]
+                town.places[device].latitude += step.0
+                town.places[device].longitude += step.1
+                town.engine.move(UInt32(device), to: fix(town.places[device], Int64(round + 1) * 10_000), into: &town.effects)
+                town.seen += town.effects.count
+                town.effects.removeAll(keepingCapacity: true)
+            }
+        }
+        town.rates.append(Double(range.count) / elapsed)
+    }
+
+    private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
     /// An engine with fences anywhere in the town.
     private func engine(
