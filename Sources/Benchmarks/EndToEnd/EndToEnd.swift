@@ -31,7 +31,11 @@ struct EndToEnd: ParsableCommand {
     @Option(help: "The QoS at which updates go in, as far as the relay or the daemon: 0 or 1.")
     var qos: UInt8 = 0
 
-    @Option(help: "Geofences of 100 m among the devices, which then stay within some metres, in a case of their own; 0 for none.")
+    @Option(
+        help: """
+            Geofences of 100 m among the devices, which then stay within some metres until they come to another place, in a case of their \
+            own; 0 for none.
+            """)
     var geofences = 0
 
     private enum Case: String, CaseIterable {
@@ -64,7 +68,7 @@ struct EndToEnd: ParsableCommand {
                 try withCase(kind) { port, program in
                     let before = program.usage().seconds
                     let most = try Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0, qos: qos)
-                        .run(rate: nil, window: 2000, warmUp: 1, seconds: seconds)
+                        .run(rate: nil, window: 2000, warmUp: geofences > 0 ? 3 : 1, seconds: seconds)
                     cost[kind, default: []].append((program.usage().seconds - before) / Double(most.sent) * 1e6)
                     found["\(kind.rawValue) max", default: []].append(most)
                     for rate in fixed {

@@ -32,7 +32,11 @@ final class Load: Sendable {
     private let isOver = Atomic<Bool>(false)
 
     /// Whether each device stays within some metres, instead of being anywhere with each update.
+    ///
+    /// As fast as it goes, all come there first. Then one update in ``arrivalEvery`` is that of a device that came to another place.
     private let staysNear: Bool
+    /// A walker of 1.25 m/s who reports every ten seconds crosses a circle of 100 m in a dozen updates; most do not walk.
+    static let arrivalEvery = 50
     /// Of the updates.
     private let qos: UInt8
 
@@ -93,6 +97,7 @@ final class Load: Sendable {
     private func send(rate: Double?, window: Int, from start: UInt64, to end: UInt64, sent: inout Int) throws {
         let client = try LeanClient(port: port, clientID: "bench-source")
         var random: UInt64 = 0x9E37_79B9_7F4A_7C15
+        var arrivals = [Int](repeating: 0, count: topics.count)
         while sent < capacity - 1 {
             let now = Load.nanoseconds()
             guard now < end else { break }
@@ -109,8 +114,14 @@ final class Load: Sendable {
             while sent < target {
                 dueTimes[sent] = rate.map { start + UInt64(Double(sent) / $0 * 1e9) } ?? now
                 random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                let device = Int(random >> 33) % topics.count
-                client.publish(topic: topics[device], payload: payload(number: sent, device: device, random: random), qos: qos)
+                var device = Int(random >> 33) % topics.count
+                if staysNear, rate == nil, sent < topics.count {
+                    device = sent
+                } else if staysNear, sent.isMultiple(of: Self.arrivalEvery) {
+                    arrivals[device] += 1
+                }
+                let spot = staysNear ? Self.scrambled(device + arrivals[device] * 1_000_003) : random
+                client.publish(topic: topics[device], payload: payload(number: sent, spot: spot, random: random), qos: qos)
                 sent += 1
             }
             try client.flush()
@@ -120,8 +131,8 @@ final class Load: Sendable {
     }
 
     /// About 150 bytes, as phones send them.
-    private func payload(number: Int, device: Int, random: UInt64) -> [UInt8] {
-        var (latitude, longitude) = Self.position(random: staysNear ? Self.scrambled(device) : random)
+    private func payload(number: Int, spot: UInt64, random: UInt64) -> [UInt8] {
+        var (latitude, longitude) = Self.position(random: spot)
         if staysNear { latitude += Double(random >> 40 & 0x7F) * 1e-6 }
         return Array(
             "{\"latitude\":\(latitude),\"longitude\":\(longitude),\"altitude\":\(number),\"horizontalAccuracy\":8.5,\"speed\":1.25,\"course\":270,\"battery\":87,\"originSourceId\":\"bench\"}"
