@@ -1,3 +1,4 @@
+import CPrefetch
 import Geodesy
 import Glibc
 
@@ -255,6 +256,13 @@ struct DeviceGrid {
     }
 
     mutating func remove(_ device: UInt32) { move(device, to: Self.nowhere) }
+
+    /// Asks for the memory that says in which cell a device is.
+    @inline(__always)
+    func prefetch(_ index: Int) {
+        guard index < cells.count else { return }
+        cells.withUnsafeBufferPointer { geomatch_prefetch($0.baseAddress.unsafelyUnwrapped + index) }
+    }
 
     private mutating func move(_ device: UInt32, to key: UInt64) {
         let index = Int(device)

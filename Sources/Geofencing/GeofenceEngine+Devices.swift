@@ -1,3 +1,4 @@
+import CPrefetch
 import Geodesy
 
 // Devices: they are known, move, are nowhere, and go.
@@ -63,9 +64,21 @@ extension GeofenceEngine {
     /// All devices were looked at since the last fence about very many became another.
     public mutating func endLooks() { changed.removeAll() }
 
+    /// Asks for the memory of a device whose fix is about to come.
+    ///
+    /// Mutating, though it changes nothing: the owner's compiler would copy the engine to read it, each counted reference of it.
+    public mutating func expect(_ device: UInt32) {
+        let index = Int(device)
+        guard index < visits.count else { return }
+        visits.withUnsafeBufferPointer { geomatch_prefetch($0.baseAddress.unsafelyUnwrapped + index) }
+        fixes.withUnsafeBufferPointer { geomatch_prefetch($0.baseAddress.unsafelyUnwrapped + index) }
+        grid.prefetch(index)
+    }
+
     /// A fix of a device was accepted.
     public mutating func move(_ device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
         grow(devices: device)
+        visits[Int(device)].withUnsafeBufferPointer { if let start = $0.baseAddress { geomatch_prefetch(start) } }
         grid.place(device, latitude: fix.latitude, longitude: fix.longitude)
         decide(device, fix, now: fix.heardAt, into: &effects)
     }

@@ -16,7 +16,10 @@ extension LiveBook {
             return .accepted
         }
         try state.dataset.checkDeclared(state)
-        if let device = state.device { state.dataset.circumstances.engine.expect(device.reference.index) }
+        if let device = state.device {
+            state.dataset.circumstances.engine.expect(device.reference.index)
+            state.dataset.geofences.engine.expect(device.reference.index)
+        }
         let update = try decode(message, domain: state.domain)
         if state.tellsSightings { return try receiveSightings(update, of: state, published: published, message, &turn) }
         var timestamp = update.timestamp ?? turn.now
