@@ -65,9 +65,7 @@ extension GeofenceEngine {
     public mutating func endLooks() { changed.removeAll() }
 
     /// Asks for the memory of a device whose fix is about to come.
-    ///
-    /// Mutating, though it changes nothing: the owner's compiler would copy the engine to read it, each counted reference of it.
-    public mutating func expect(_ device: UInt32) {
+    public func expect(_ device: UInt32) {
         let index = Int(device)
         guard index < visits.count else { return }
         visits.withUnsafeBufferPointer { geomatch_prefetch($0.baseAddress.unsafelyUnwrapped + index) }

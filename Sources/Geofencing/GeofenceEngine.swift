@@ -5,7 +5,9 @@ import HeapModule
 ///
 /// A position costs the fences near it and those its device is in. Devices and fences are named by small numbers of the owner's,
 /// who also says what time it is; being shown the time late changes no decision.
-public struct GeofenceEngine {
+///
+/// Not copyable, so that its owner, a class, reads it where it is: a copy counts a reference of each of its twenty collections.
+public struct GeofenceEngine: ~Copyable {
     var fences = FenceTable()
     var depths: [Int32: Double] = [:]
     var index = FenceIndex()

@@ -4,7 +4,7 @@ import Testing
 @testable import Geofencing
 
 /// One circle of 100 m, and a device that walks north from its middle.
-struct FenceWalk {
+struct FenceWalk: ~Copyable {
     var engine = GeofenceEngine()
     private(set) var log: [String] = []
     private var now: Int64 = 0

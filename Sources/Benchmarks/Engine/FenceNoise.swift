@@ -2,7 +2,7 @@ import Geodesy
 import Geofencing
 
 /// A phone with noisy fixes and a geofence of 100 m, through the engine of geofences.
-struct FenceNoise {
+struct FenceNoise: ~Copyable {
     static let radius = 100.0
     /// On the equator a degree of longitude and one of latitude.
     private static let metresPerDegree = (east: 111_319.49, north: 110_574.28)

@@ -38,14 +38,8 @@ struct GeofenceBenchmark: ParsableCommand {
         var circles = try town("circles") { try FenceArea(Area.Circle(latitude: $0, longitude: $1, radius: 100)) }
         var polygons = try town("polygons") { try polygon(latitude: $0, longitude: $1, vertices) }
         walk(&circles, &polygons)
-        for town in [circles, polygons] {
-            report.add(
-                "geofences: a step, \(town.name)", median(town.rates), "1/s",
-                note: """
-                    \(fences) fences of 100 m, \(devices) devices; median of \(rounds) rounds with \(town.seen) events; circles at least \
-                    1,000,000
-                    """)
-        }
+        add(circles, to: &report)
+        add(polygons, to: &report)
         report.add(
             "geofences: polygons cost", median(zip(circles.rates, polygons.rates).map { $0 / $1 }), "times circles",
             note: "\(vertices) vertices, by turns; at most 1.3")
@@ -55,7 +49,7 @@ struct GeofenceBenchmark: ParsableCommand {
 
     // MARK: A town
 
-    private struct Town {
+    private struct Town: ~Copyable {
         let name: String
         var engine: GeofenceEngine
         var places: [(latitude: Double, longitude: Double)]
@@ -69,8 +63,8 @@ struct GeofenceBenchmark: ParsableCommand {
         _ name: String, _ area: (_ latitude: Double, _ longitude: Double) throws -> FenceArea
     ) throws -> Town {
         var random = SplitMix64(seed: 19)
-        let engine = try engine(fences, &random, area)
-        var town = Town(name: name, engine: engine, places: (0..<devices).map { _ in anywhere(&random) })
+        var town = Town(
+            name: name, engine: try engine(fences, &random, area), places: (0..<devices).map { _ in anywhere(&random) })
         for device in 0..<devices {
             town.engine.set(UInt32(device), FenceDevice(id: String(device), owner: "me"), at: 0, into: &town.effects)
             town.engine.move(UInt32(device), to: fix(town.places[device], 0), into: &town.effects)
@@ -113,6 +107,15 @@ struct GeofenceBenchmark: ParsableCommand {
         town.rates.append(Double(range.count) / elapsed)
     }
 
+    private func add(_ town: borrowing Town, to report: inout Report) {
+        report.add(
+            "geofences: a step, \(town.name)", median(town.rates), "1/s",
+            note: """
+                \(fences) fences of 100 m, \(devices) devices; median of \(rounds) rounds with \(town.seen) events; circles at least \
+                1,000,000
+                """)
+    }
+
     private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
     /// An engine with fences anywhere in the town.
@@ -153,13 +156,19 @@ struct GeofenceBenchmark: ParsableCommand {
             note: "what \(vertices) more of a polygon take; at most 16")
     }
 
+    private struct Sized: ~Copyable {
+        let engine: GeofenceEngine
+        /// Of each fence.
+        let bytes: Double
+    }
+
     private func sized(
         _ count: Int, _ area: (_ latitude: Double, _ longitude: Double) throws -> FenceArea
-    ) throws -> (engine: GeofenceEngine, bytes: Double) {
+    ) throws -> Sized {
         var random = SplitMix64(seed: 19)
         let before = residentBytes()
         let engine = try engine(count, &random, area)
-        return (engine, Double(residentBytes() - before) / Double(count))
+        return Sized(engine: engine, bytes: Double(residentBytes() - before) / Double(count))
     }
 
     private func fix(_ point: (latitude: Double, longitude: Double), _ later: Int64) -> FenceFix {
