@@ -101,7 +101,7 @@ struct RequestTests {
     func timeoutAndCancellation() async throws {
         try await withDaemon { broker, daemon in
             let client = try GeomatchClient(broker.configuration())
-            daemon.answer("slow/one", .silence, .silence)
+            daemon.neverAnswer("slow/one")
             let error = await failure { () throws(GeomatchError) in
                 try await client.request("slow/one", timeout: .milliseconds(100))
             }
@@ -136,7 +136,7 @@ struct RequestTests {
     func closing() async throws {
         try await withDaemon { broker, daemon in
             let client = try GeomatchClient(broker.configuration())
-            daemon.answer("slow/one", .silence)
+            daemon.neverAnswer("slow/one")
             let waiting = Task { await failure { () throws(GeomatchError) in try await client.request("slow/one") } }
             _ = await daemon.request("slow/one")
             await client.close()

@@ -26,6 +26,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
 
     private struct State {
         var answers: [String: [Answer]] = [:]
+        var neverAnswered: Set<String> = []
         var replies: [String: [UInt8]] = [:]
         var carriedOut: [String] = []
         /// Topics of live subscriptions.
@@ -71,6 +72,9 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     func answer(_ name: String, _ answers: Answer...) {
         state.withLock { $0.answers[name, default: []] += answers }
     }
+
+    /// Requests of this name get no reply, however often one comes: a connection that is lost has the client repeat it.
+    func neverAnswer(_ name: String) { state.withLock { _ = $0.neverAnswered.insert(name) } }
 
     /// What is published after each reply to a request of this name.
     func follow(_ name: String, with message: @escaping @Sendable (Request) -> (topic: String, payload: String)) {
@@ -134,6 +138,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
             return publish(reply, String(decoding: known, as: UTF8.self), correlation: correlation)
         }
         let given = state.withLock { state -> Answer? in
+            guard !state.neverAnswered.contains(request.name) else { return .silence }
             guard state.answers[request.name]?.isEmpty == false else { return nil }
             return state.answers[request.name]?.removeFirst()
         }
