@@ -65,10 +65,21 @@ static bool readAgain(void) {
     return true;
 }
 
+/// Once: what the daemon's log says of its broker.
+static void reportSockets(void) {
+    static bool isReported;
+    if (isReported) return;
+    isReported = true;
+    if (socketsAreServed()) return;
+    mosquitto_log_printf(
+        logWarning, "Warning: mosquitto reads and writes its sockets packet by packet, half as fast: this build of it is not known");
+}
+
 static int receivedFromDaemon(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct messageEventData *message = data;
+    reportSockets();
     savingProceed();
     liveUpdatesNote();
     if (strcmp(message->topic, GEOMATCH_BATCH_TOPIC) == 0) {

@@ -61,6 +61,8 @@ void liveUpdatesContinue(void);
 
 // Sockets.c
 
+/// Whether sockets are read and written in batches; known once mosquitto has begun to listen.
+bool socketsAreServed(void);
 /// In a child, which has copies of what its parent is to send.
 void socketsForget(void);
 

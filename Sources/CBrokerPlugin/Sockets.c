@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 // For each message mosquitto 2.0 reads four times, the head a byte at a time, writes once and asks epoll four times whether the socket
@@ -17,19 +18,21 @@
 // come, for the next ones, and what was written goes out once that is used up, or after some packets; then epoll is asked what still
 // counts. To mosquitto a socket is as it is: what the kernel does not take it does not take here.
 //
-// Only sockets that mosquitto watches with epoll are served so, in the thread that watches. Websockets have a loop of their own.
+// Only sockets that mosquitto watches with epoll are served so, in the thread that watches. Websockets are
+// read and written with other calls (`recv`, `send`), and pass by.
 
 enum {
     /// Of a socket, in each direction.
     bufferSize = 16 << 10,
-    /// Who wants as much gets it without a detour.
+    /// What asks for as much at once is read and written directly.
     directSize = 4 << 10,
     sparesMaximum = 64,
     /// In each direction so many are in use, and no socket gets another: 16 MiB.
     buffersMaximum = 1024,
     socketsMaximum = 1 << 20,
-    /// So many packets were read from memory or written to it, and what was written goes out and epoll is asked for others.
+    /// After so many packets read from memory or written to it, or so much time, what was written goes out and epoll is asked.
     packetsBetweenLooks = 128,
+    nanosecondsBetweenLooks = 1000000,
     /// Within a round what was written goes out after so many.
     packetsBetweenFlushes = 256,
 };
@@ -68,7 +71,8 @@ static struct {
     int spareCount;
     int inCount, outCount;
     size_t packets;
-    /// Where in `read` the next round begins: nobody is always the last.
+    int64_t lookedAt;
+    /// Where in `read` the next round begins, so that each is the first in turn.
     size_t turn;
 } all;
 
@@ -267,6 +271,8 @@ static void release(int descriptor) {
 int close(int descriptor) {
     NEXT(closeFunction, "close");
     if (served(descriptor)) release(descriptor);
+    // mosquitto ends: it saves before it closes its sockets, and may be killed meanwhile.
+    if (all.isOn && descriptor == all.epoll && pthread_equal(all.thread, pthread_self())) flushAll();
     return function(descriptor);
 }
 
@@ -277,7 +283,7 @@ static bool isOurs(int epoll) {
     if (!all.isDecided) {
         all.isDecided = true;
         all.epoll = epoll;
-        // Of 2.0 and nothing else it is known that this holds.
+        // mosquitto 2.0, which is what this was read against and tested with; Debian's exports these for plugins to find.
         all.isOn = dlsym(RTLD_DEFAULT, "persist__backup") && dlsym(RTLD_DEFAULT, "mux_epoll__handle")
             && !dlsym(RTLD_DEFAULT, "mosquitto_plugin_set_info");
         all.thread = pthread_self();
@@ -314,6 +320,12 @@ int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *even
         return 0;
     default: release(descriptor); return controlNow(epoll, operation, descriptor, event);
     }
+}
+
+static int64_t nanosecondsNow(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static void askAll(void) {
@@ -371,15 +383,16 @@ int epoll_wait(int epoll, struct epoll_event *events, int maximum, int timeout) 
     }
     const size_t inMemory = keepRead();
     int count = 0;
-    // Of each one.
+    // mosquitto reads one of each.
     all.packets += inMemory;
-    if (inMemory == 0 || all.packets >= packetsBetweenLooks) {
+    if (inMemory == 0 || all.packets >= packetsBetweenLooks || nanosecondsNow() - all.lookedAt >= nanosecondsBetweenLooks) {
         all.packets = 0;
         flushAll();
         askAll();
         // Those in memory have their places among them.
         int places = maximum - (inMemory < (size_t)maximum / 2 ? (int)inMemory : maximum / 2);
         int said = function(epoll, events, places, inMemory > 0 ? 0 : timeout);
+        all.lookedAt = nanosecondsNow();
         if (said < 0) return said;
         for (int index = 0; index < said; index++) {
             struct socket *socket = &all.sockets[events[index].data.fd];
@@ -402,5 +415,7 @@ int epoll_wait(int epoll, struct epoll_event *events, int maximum, int timeout) 
     }
     return count;
 }
+
+bool socketsAreServed(void) { return all.isOn; }
 
 void socketsForget(void) { all.isOn = false; }

@@ -47,6 +47,25 @@ extension Integration {
             }
         }
 
+        @Test("A mosquitto whose sockets the plugin leaves alone is told of in the log")
+        func unknownBroker() throws {
+            let warning = "packet by packet"
+            try IntegrationTests.withDaemon(arguments: ["--datasets", "d"]) { daemon in
+                try withClient(daemon.endpoint) { client in try client.request("dataset/get") }
+                #expect(!daemon.log.contains(warning))
+            }
+            try withFolder { folder in
+                // What only a later mosquitto exports.
+                let (source, library) = (folder + "/later.c", folder + "/later.so")
+                try "void mosquitto_plugin_set_info(void) {}".write(toFile: source, atomically: true, encoding: .utf8)
+                let compiler = try Program("/usr/bin/env", ["clang", "-shared", "-fPIC", "-fuse-ld=lld", source, "-o", library])
+                try #require(compiler.waitForExit() == 0)
+                try IntegrationTests.withDaemon(environment: ["LD_PRELOAD": library]) { daemon in
+                    #expect(daemon.program.waitForLine(warning), "\(daemon.log)")
+                }
+            }
+        }
+
         private func converse(isShared: Bool, inputQoS: Int) throws -> Transcript {
             var transcript = Transcript([])
             try withDaemon(isShared: isShared, inputQoS: inputQoS) { daemon in
