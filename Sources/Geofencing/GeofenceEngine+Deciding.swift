@@ -47,8 +47,9 @@ extension GeofenceEngine {
         swap(&found, &near)
         defer { swap(&found, &near) }
         // Most of those that are near hold it already.
-        for visit in visits[Int(device)] {
-            while let place = found.firstIndex(of: visit.fence) {
+        for index in visits[Int(device)].indices {
+            let fence = visits[Int(device)][index].fence
+            while let place = found.firstIndex(of: fence) {
                 found.swapAt(place, found.count - 1)
                 found.removeLast()
             }

@@ -73,10 +73,21 @@ extension GeofenceEngine {
         grid.prefetch(index)
     }
 
+    /// Asks for the memory of a device's visits. Its address is read as one: a reference that is counted waits for that memory.
+    @inline(__always)
+    private func prefetchVisits(of device: Int) {
+        visits.withUnsafeBytes { visits in
+            let list = visits.load(fromByteOffset: device * MemoryLayout<[FenceVisit]>.stride, as: UnsafeRawPointer.self)
+            geomatch_prefetch(list)
+            geomatch_prefetch(list + 64)
+            geomatch_prefetch(list + 128)
+        }
+    }
+
     /// A fix of a device was accepted.
     public mutating func move(_ device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
         grow(devices: device)
-        visits[Int(device)].withUnsafeBufferPointer { if let start = $0.baseAddress { geomatch_prefetch(start) } }
+        prefetchVisits(of: Int(device))
         grid.place(device, latitude: fix.latitude, longitude: fix.longitude)
         decide(device, fix, now: fix.heardAt, into: &effects)
     }
