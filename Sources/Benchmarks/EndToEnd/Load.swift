@@ -29,7 +29,6 @@ final class Load: Sendable {
     nonisolated(unsafe) private let dueTimes: UnsafeMutablePointer<UInt64>
     private let capacity: Int
     private let seenLive = Atomic<Int>(0)
-    private let isOver = Atomic<Bool>(false)
 
     /// Whether each device stays within some metres, instead of being anywhere with each update.
     ///
@@ -37,6 +36,8 @@ final class Load: Sendable {
     private let staysNear: Bool
     /// A walker of 1.25 m/s who reports every ten seconds crosses a circle of 100 m in a dozen updates; most do not walk.
     static let arrivalEvery = 50
+    /// How often each device came to another place, over all runs. The sender of the run has it.
+    nonisolated(unsafe) private var arrivals: [Int]
     /// Of the updates.
     private let qos: UInt8
 
@@ -46,6 +47,7 @@ final class Load: Sendable {
         self.qos = qos
         self.capacity = capacity
         topics = (0..<devices).map { "\(dataset)/-/-/-/-/device-\($0)/position" }
+        arrivals = Array(repeating: 0, count: devices)
         dueTimes = .allocate(capacity: capacity)
         dueTimes.initialize(repeating: 0, count: capacity)
     }
@@ -55,6 +57,7 @@ final class Load: Sendable {
     /// - Parameters:
     ///   - rate: Updates a second; nil sends as long as fewer than `window` are on their way.
     func run(rate: Double?, window: Int, warmUp: Double, seconds: Double) throws -> Result {
+        seenLive.store(0, ordering: .relaxed)
         let sink = try LeanClient(port: port, clientID: "bench-sink")
         try sink.subscribe("live/bench/#", qos: 0)
         try sink.subscribe("geomatch/bench/+/match/#", qos: 1)
@@ -97,7 +100,6 @@ final class Load: Sendable {
     private func send(rate: Double?, window: Int, from start: UInt64, to end: UInt64, sent: inout Int) throws {
         let client = try LeanClient(port: port, clientID: "bench-source")
         var random: UInt64 = 0x9E37_79B9_7F4A_7C15
-        var arrivals = [Int](repeating: 0, count: topics.count)
         while sent < capacity - 1 {
             let now = Load.nanoseconds()
             guard now < end else { break }
