@@ -242,9 +242,10 @@ extension Integration {
                     for id in acknowledged.suffix(20) {
                         #expect(try client.request("device/get", ["id": .string(id)])["id"]?.asString == id)
                     }
-                    // The rest waited at the broker and is answered now. A reply that the broker had not sent at its end is gone with the
-                    // client's session: who asks again gets it.
+                    // The rest waited at the broker and is carried out and answered now. A reply that the broker had not sent at its end
+                    // is gone with the client's session: who asks again gets it.
                     if client.reply(to: "499") == nil {
+                        #expect(try client.request("device/get", ["id": "n499"])["id"]?.asString == "n499")
                         client.send("device/create", ["deviceType": "MobileDevice", "id": "n499"], id: "499")
                     }
                     #expect(client.reply(to: "499") != nil)

@@ -3,7 +3,7 @@ import Testing
 
 /// A C program of `Fuzz`, which takes in a source of the plugin, built with the sanitizers.
 enum SanitizedProgram {
-    /// Beside Swift's own programs, or where PATH looks.
+    /// Where PATH looks, which is beside Swift's own programs, too.
     private static let clang: String? = {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return path.split(separator: ":").map { $0 + "/clang" }.first { access($0, X_OK) == 0 }
