@@ -288,11 +288,57 @@ static void besideFlood(void) {
     endAll();
 }
 
+/// Where a round has less room than there are sockets in memory, each has its turn.
+static void byTurns(void) {
+    enum { sockets = 6, packets = 8 };
+    beginAll(sockets);
+    keepsAll = true;
+    for (int index = 0; index < sockets; index++) {
+        for (int packet = 0; packet < packets; packet++) {
+            if (write(clients[index].far, "P\0\0", headSize) != headSize) fail("a socket is full at once");
+            clients[index].sent++;
+        }
+    }
+    turn(sockets);
+    for (int round = 0; round < 9; round++) turn(2);
+    for (int index = 0; index < sockets; index++) {
+        if (clients[index].taken < 3) fail("a socket in memory waits for others");
+    }
+    settle();
+    keepsAll = false;
+    endAll();
+}
+
+/// Beside packets that cost much a client that sends something is not kept waiting for many of them.
+static void besideCostly(void) {
+    enum { packets = 1000 };
+    beginAll(2);
+    keepsAll = true;
+    struct client *busy = &clients[0], *quiet = &clients[1];
+    uint8_t burst[packets * headSize] = {0};
+    for (int packet = 0; packet < packets; packet++) burst[packet * headSize] = 'P';
+    busy->sent = packets;
+    if (write(busy->far, burst, sizeof burst) != sizeof burst) fail("a socket is full at once");
+    turn(2);
+    quiet->sent = 1;
+    if (write(quiet->far, "P\0\0", headSize) != headSize) fail("a socket is full at once");
+    for (int rounds = 0; quiet->taken == 0; rounds++) {
+        if (rounds > 40) fail("a client waits for the packets of another one");
+        usleep(300);
+        turn(2);
+    }
+    settle();
+    keepsAll = false;
+    endAll();
+}
+
 int main(int argumentCount, char **arguments) {
     state = argumentCount > 1 ? strtoull(arguments[1], NULL, 10) : 1;
     int rounds = argumentCount > 2 ? atoi(arguments[2]) : 20;
     signal(SIGPIPE, SIG_IGN);
     besideFlood();
+    byTurns();
+    besideCostly();
     for (int round = 0; round < rounds; round++) {
         beginAll(1 + (int)below(clientsUsual));
         for (int step = 0; step < 400; step++) {
