@@ -45,6 +45,13 @@ struct EndToEnd: ParsableCommand {
             """)
     var geofences = 0
 
+    @Option(
+        help: """
+            With geofences, one update in so many is that of a device that came to another place. A walker who reports every ten seconds \
+            crosses a circle of 100 m in a dozen updates; most do not walk.
+            """)
+    var arrivalEvery = 50
+
     private enum Case: String, CaseIterable {
         case relay, retaining = "retaining relay", growing = "retaining relay, daemon's size", daemon
         case fenced = "daemon with geofences"
@@ -74,8 +81,10 @@ struct EndToEnd: ParsableCommand {
             for kind in cases {
                 try withCase(kind) { port, program in
                     let before = program.usage().seconds
-                    let load = Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0, qos: qos)
-                    let most = try load.run(rate: nil, window: 2000, warmUp: geofences > 0 ? 3 : 1, seconds: seconds)
+                    let load = Load(
+                        port: port, dataset: "bench", devices: devices, arrivalEvery: geofences > 0 ? arrivalEvery : nil, qos: qos
+                    )
+                    let most = try load.run(rate: nil, window: 2000, warmUp: geofences > 0 ? 8 : 1, seconds: seconds)
                     cost[kind, default: []].append((program.usage().seconds - before) / Double(most.sent) * 1e6)
                     found["\(kind.rawValue) max", default: []].append(most)
                     for rate in fixed {

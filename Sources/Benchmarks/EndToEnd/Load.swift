@@ -30,20 +30,17 @@ final class Load: Sendable {
     private let capacity: Int
     private let seenLive = Atomic<Int>(0)
 
-    /// Whether each device stays within some metres, instead of being anywhere with each update.
-    ///
-    /// As fast as it goes, all come there first. Then one update in ``arrivalEvery`` is that of a device that came to another place.
-    private let staysNear: Bool
-    /// A walker of 1.25 m/s who reports every ten seconds crosses a circle of 100 m in a dozen updates; most do not walk.
-    static let arrivalEvery = 50
+    /// Each device stays within some metres, and one update in so many is that of one that came to another place; as fast as it goes, all
+    /// come to their first one before. Nil: each update is of anywhere.
+    private let arrivalEvery: Int?
     /// How often each device came to another place, over all runs. The sender of the run has it.
     nonisolated(unsafe) private var arrivals: [Int]
     /// Of the updates.
     private let qos: UInt8
 
-    init(port: Int, dataset: String, devices: Int, staysNear: Bool = false, qos: UInt8 = 0, capacity: Int = 4_000_000) {
+    init(port: Int, dataset: String, devices: Int, arrivalEvery: Int? = nil, qos: UInt8 = 0, capacity: Int = 4_000_000) {
         self.port = port
-        self.staysNear = staysNear
+        self.arrivalEvery = arrivalEvery
         self.qos = qos
         self.capacity = capacity
         topics = (0..<devices).map { "\(dataset)/-/-/-/-/device-\($0)/position" }
@@ -117,12 +114,12 @@ final class Load: Sendable {
                 dueTimes[sent] = rate.map { start + UInt64(Double(sent) / $0 * 1e9) } ?? now
                 random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 var device = Int(random >> 33) % topics.count
-                if staysNear, rate == nil, sent < topics.count {
+                if arrivalEvery != nil, rate == nil, sent < topics.count {
                     device = sent
-                } else if staysNear, sent.isMultiple(of: Self.arrivalEvery) {
+                } else if let arrivalEvery, sent.isMultiple(of: arrivalEvery) {
                     arrivals[device] += 1
                 }
-                let spot = staysNear ? Self.scrambled(device + arrivals[device] * 1_000_003) : random
+                let spot = arrivalEvery != nil ? Self.scrambled(device + arrivals[device] * 1_000_003) : random
                 client.publish(topic: topics[device], payload: payload(number: sent, spot: spot, random: random), qos: qos)
                 sent += 1
             }
@@ -135,7 +132,7 @@ final class Load: Sendable {
     /// About 150 bytes, as phones send them.
     private func payload(number: Int, spot: UInt64, random: UInt64) -> [UInt8] {
         var (latitude, longitude) = Self.position(random: spot)
-        if staysNear { latitude += Double(random >> 40 & 0x7F) * 1e-6 }
+        if arrivalEvery != nil { latitude += Double(random >> 40 & 0x7F) * 1e-6 }
         return Array(
             "{\"latitude\":\(latitude),\"longitude\":\(longitude),\"altitude\":\(number),\"horizontalAccuracy\":8.5,\"speed\":1.25,\"course\":270,\"battery\":87,\"originSourceId\":\"bench\"}"
                 .utf8)
