@@ -47,7 +47,7 @@ extension Integration {
             }
         }
 
-        @Test("A mosquitto whose sockets the plugin leaves alone is told of in the log")
+        @Test("The log warns of a mosquitto whose sockets the plugin leaves alone")
         func unknownBroker() throws {
             let warning = "packet by packet"
             try IntegrationTests.withDaemon(arguments: ["--datasets", "d"]) { daemon in

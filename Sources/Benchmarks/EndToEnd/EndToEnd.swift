@@ -73,6 +73,13 @@ struct EndToEnd: ParsableCommand {
 
     private var cases: [Case] { Case.allCases.filter { $0 != .fenced || geofences > 0 } }
 
+    func validate() throws {
+        guard rounds > 0, devices > 0, arrivalEvery > 0, matchEvery >= 0, circles >= 0, geofences >= 0 else {
+            throw ValidationError(
+                "--rounds, --devices and --arrival-every must be above 0, --match-every, --circles and --geofences at least 0")
+        }
+    }
+
     func run() throws {
         let fixed = rates.split(separator: ",").compactMap { Double($0) }
         var found: [String: [Load.Result]] = [:]
