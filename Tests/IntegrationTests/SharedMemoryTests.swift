@@ -51,7 +51,7 @@ extension Integration {
         func unknownBroker() throws {
             let warning = "packet by packet"
             try IntegrationTests.withDaemon(arguments: ["--datasets", "d"]) { daemon in
-                try withClient(daemon.endpoint) { client in try client.request("dataset/get") }
+                try withClient(daemon.endpoint) { client in _ = try client.request("dataset/get") }
                 #expect(!daemon.log.contains(warning))
             }
             try withFolder { folder in
