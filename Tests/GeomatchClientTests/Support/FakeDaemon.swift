@@ -41,6 +41,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     private let received = Mailbox<Request, Never>(capacity: 100_000)
     private let ready = Mailbox<Void, Never>(capacity: 100)
     private let ended = DispatchSemaphore(value: 0)
+    private static let onlineToken: UInt64 = 1
     private let instance: String
     private var link: MQTTLink?
 
@@ -195,8 +196,8 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     func linkConnected(sessionPresent: Bool, protocolVersion: Int) { link?.subscribe([("geomatch/+/+/request/+/+", 1)]) }
 
     func linkSubscribed(id: Int32, granted: [UInt8]) {
-        publish("geomatch/status", Self.status("online", instance), retain: true)
-        ready.send(())
+        _ = link?.publish(
+            topic: "geomatch/status", payload: Self.status("online", instance).utf8, qos: 1, retain: true, token: Self.onlineToken)
     }
 
     func linkReceived(_ batch: InboundBatch) {
@@ -212,7 +213,8 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     }
 
     func linkUnsubscribed(id: Int32) {}
-    func linkAcknowledged(token: UInt64, reason: UInt8) {}
+    /// The broker retains that it is online: who hears so as it comes repeats what was asked before.
+    func linkAcknowledged(token: UInt64, reason: UInt8) { if token == Self.onlineToken { ready.send(()) } }
     func linkDisconnected(_ reason: MQTTDisconnect) {}
     func linkWoken() { carryOut() }
     func linkTick(now: Int64) -> Int64 {
