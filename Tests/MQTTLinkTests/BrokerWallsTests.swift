@@ -287,7 +287,7 @@ struct BrokerWallsTests {
     @Test("The more there is to save, the less often it is saved")
     func savingFitsTheSize() throws {
         try withUsers([], change: { $0.savedBytesPerSecond = 500_000 }) { _, login, _, folder in
-            let file = folder + "/data/broker/mosquitto.db"
+            let file = folder + "/data/broker/memory/mosquitto.db"
             func modified() -> Int {
                 var status = stat()
                 stat(file, &status)
@@ -310,7 +310,7 @@ struct BrokerWallsTests {
     @Test("mosquitto does not stop to save: another process writes the file, and what it wrote outlives a kill")
     func savingBesideIt() throws {
         try withUsers([]) { broker, login, _, folder in
-            let data = folder + "/data/broker/"
+            let data = folder + "/data/broker/memory/"
             let process = try #require(broker.processID)
             // The thread's: what a child wrote counts as its process's, too.
             func written() throws -> Int {
@@ -355,7 +355,8 @@ struct BrokerWallsTests {
             let files = try BrokerFiles(dataDirectory: configuration.dataDirectory)
             try files.write(configuration, users: nil)
             let child = try ChildProcess(
-                executable: try BrokerExecutable.find(nil), arguments: ["-c", files.configurationFile], folder: files.directory)
+                executable: try BrokerExecutable.find(nil), arguments: ["-c", files.configurationFile],
+                folder: files.memoryDirectory)
             #expect(eventually { configuration.addresses.allSatisfy(\.accepts) })
             try withLink(MQTTEndpoint(host: "127.0.0.1", port: configuration.port)) { link in
                 #expect(link.waitConnected())
@@ -366,7 +367,7 @@ struct BrokerWallsTests {
             var status: Int32 = 0
             #expect(waitpid(child.processID, &status, 0) == child.processID)
             #expect(ChildProcess.text(ofStatus: status) == "exit code 0")
-            #expect(BrokerFiles.read(files.directory + "/mosquitto.db")?.contains("kept") == true)
+            #expect(BrokerFiles.read(files.memoryFile)?.contains("kept") == true)
         }
     }
 
@@ -377,9 +378,84 @@ struct BrokerWallsTests {
             let status = try #require(BrokerFiles.read("/proc/\(process)/status"))
             let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("Uid:") })
             #expect(!line.split(whereSeparator: \.isWhitespace).dropFirst().contains("0"))
-            var folderStatus = stat()
-            #expect(stat(folder + "/data/broker", &folderStatus) == 0 && folderStatus.st_mode & 0o777 == 0o700)
             try withLink(broker.endpoint) { #expect($0.waitConnected()) }
+        }
+    }
+
+    @Test(
+        "Who has taken over mosquitto cannot write what it reads or loads as root, and leads no start to files elsewhere",
+        .enabled(if: BrokerAccount.current != nil))
+    func takenOver() throws {
+        let account = try #require(BrokerAccount.current)
+        try withFolder { folder in
+            var configuration = EmbeddedBrokerConfiguration(
+                dataDirectory: folder + "/data", port: Loopback.freePort(), log: { _ in })
+            let plugin: String = try #require(BrokerPlugin.find())
+            configuration.pluginFile = plugin
+            try setPassword("ann", of: "ann", in: folder)
+            configuration.usersFile = folder + "/users"
+            let directory = folder + "/data/broker"
+            func status(_ path: String) throws -> stat {
+                var status = stat()
+                try #require(lstat(path, &status) == 0, "\(path)")
+                return status
+            }
+            func start() throws {
+                let broker = EmbeddedBroker(configuration)
+                try broker.start(timeoutSeconds: 10)
+                defer { broker.stop() }
+                for path in [directory]
+                    + (try FileManager.default.contentsOfDirectory(atPath: directory)).map({ directory + "/" + $0 })
+                {
+                    let status = try status(path)
+                    if ["/memory", "/run"].contains(where: path.hasSuffix) {
+                        #expect(status.st_uid == account.user && status.st_mode & 0o777 == 0o700, "\(path)")
+                    } else {
+                        #expect(status.st_uid == 0 && status.st_mode & 0o027 == 0, "\(path)")
+                    }
+                }
+            }
+            // As a release up to 0.1.0 left it, and who had taken over its mosquitto.
+            let elsewhere = folder + "/elsewhere"
+            mkdir(elsewhere, 0o755)
+            let victims = ["mosquitto.conf", "mosquitto.db", "geomatch-broker-plugin.so", "users"]
+            for name in victims { try BrokerFiles.write("untouched", to: elsewhere + "/" + name) }
+            mkdir(folder + "/data", 0o755)
+            mkdir(directory, 0o700)
+            for name in victims { symlink(elsewhere + "/" + name, directory + "/" + name) }
+            symlink(elsewhere, directory + "/saving")
+            chown(directory, account.user, account.group)
+            try start()
+            // As this one left it.
+            let memory = directory + "/memory"
+            unlink(memory + "/mosquitto.db")
+            symlink(elsewhere + "/mosquitto.db", memory + "/mosquitto.db")
+            symlink(elsewhere, memory + "/saving")
+            try start()
+            for name in victims {
+                #expect(BrokerFiles.read(elsewhere + "/" + name) == "untouched")
+                #expect(try status(elsewhere + "/" + name).st_uid == 0)
+            }
+            #expect(try status(elsewhere).st_uid == 0)
+        }
+    }
+
+    @Test("The memory of a mosquitto of release 0.1.0, beside its configuration, is taken over")
+    func formerMemory() throws {
+        try withUsers([]) { broker, login, _, _ in
+            try withLink(login(nil)) { link in
+                #expect(link.waitConnected())
+                #expect(link.publishAndWait("kept", "x", retain: true) == 0)
+            }
+            broker.stop()
+            let files = try #require(broker.files.withLock { $0 })
+            #expect(rename(files.memoryFile, files.directory + "/mosquitto.db") == 0)
+            let next = EmbeddedBroker(broker.configuration)
+            try next.start(timeoutSeconds: 10)
+            defer { next.stop() }
+            try withLink(login(nil), filters: [("kept", 0)]) { link in
+                #expect(link.wait { _, messages in messages.map(\.payload) == ["x"] })
+            }
         }
     }
 }

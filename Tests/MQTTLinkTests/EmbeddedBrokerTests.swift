@@ -59,7 +59,7 @@ struct EmbeddedBrokerTests {
                 try withLink(broker.endpoint, id: "daemon", filters: [("r/#", 1)], change: persistent) { link in
                     #expect(link.waitSubscribed())
                     #expect(link.publishAndWait("kept/1", "state", retain: true) == 0)
-                    let memory = folder + "/data/broker/mosquitto.db"
+                    let memory = folder + "/data/broker/memory/mosquitto.db"
                     // Written with what was published just now: a second time after it is there.
                     #expect(eventually { access(memory, F_OK) == 0 })
                     let first = modified(memory)
@@ -102,7 +102,7 @@ struct EmbeddedBrokerTests {
             try withEmbedded(configuration) { _ in }
             let file = folder + "/data/broker/mosquitto.conf"
             let orphan = try ChildProcess(
-                executable: try BrokerExecutable.find(nil), arguments: ["-c", file], folder: folder + "/data/broker")
+                executable: try BrokerExecutable.find(nil), arguments: ["-c", file], folder: folder + "/data/broker/memory")
             #expect(eventually { configuration.addresses.allSatisfy(\.accepts) })
             try withLink(tcp(configuration)) { link in
                 #expect(link.waitConnected())

@@ -3,8 +3,8 @@ import Glibc
 /// The account that the embedded mosquitto runs under where the daemon is root.
 struct BrokerAccount: Sendable {
     let name: String
-    private let user: uid_t
-    private let group: gid_t
+    let user: uid_t
+    let group: gid_t
 
     /// mosquitto's own, which its package makes; nil where we are not root, or it is missing and mosquitto runs as we do.
     static let current: BrokerAccount? = {
@@ -12,6 +12,19 @@ struct BrokerAccount: Sendable {
         return BrokerAccount(name: "mosquitto", user: entry.pw_uid, group: entry.pw_gid)
     }()
 
-    /// Makes a file or folder this account's; one that is not there stays so.
-    func own(_ path: String) { lchown(path, user, group) }
+    /// Makes a file this account's; one that is not there stays so, and so does one that has another name elsewhere, or is none.
+    func own(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else { return }
+        fchown(descriptor, user, group)
+    }
+
+    /// Lets this account enter a folder of ours, and list it.
+    func letEnter(_ path: String) -> Bool { chown(path, geteuid(), group) == 0 }
+
+    /// Lets this account read a file of ours.
+    func letRead(_ descriptor: Int32) -> Bool { fchown(descriptor, geteuid(), group) == 0 && fchmod(descriptor, 0o640) == 0 }
 }

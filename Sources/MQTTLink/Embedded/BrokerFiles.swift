@@ -1,18 +1,23 @@
 import Glibc
 
 /// The folder of the embedded broker: its configuration, access list, memory and private socket.
+///
+/// Where mosquitto runs under an account of its own, only the folders of its memory and its socket are that account's: what mosquitto
+/// reads, and what is loaded into it, before it has given up root, that account cannot write.
 struct BrokerFiles: Sendable {
     let directory: String
     let socketDirectory: String
     var configurationFile: String { directory + "/mosquitto.conf" }
-    /// Names of files beside the configuration, in which mosquitto runs: it need not be able to enter the folders above.
+    /// In which mosquitto runs: it need not be able to enter the folders above.
+    var memoryDirectory: String { directory + "/memory" }
     private static let accessFile = "geomatch.acl"
     private static let usersFile = "users"
     private static let pluginFile = "geomatch-broker-plugin.so"
     private static let certificateFile = "listen-tls.crt"
     private static let keyFile = "listen-tls.key"
-    static let memoryFile = "mosquitto.db"
-    /// Whom everything here belongs to; nil where it is us.
+    private static let memoryName = "mosquitto.db"
+    var memoryFile: String { memoryDirectory + "/" + Self.memoryName }
+    /// Under which mosquitto runs; nil where it runs as we do.
     let account: BrokerAccount?
     var processFile: String { directory + "/mosquitto.pid" }
     var socket: String { socketDirectory + "/mqtt.sock" }
@@ -22,38 +27,65 @@ struct BrokerFiles: Sendable {
     /// `sockaddr_un.sun_path` without its NUL.
     static let socketPathMaximum = 107
 
-    /// Makes the folders, all ours alone (0700).
+    /// Makes the folders, each of one account alone (0700) until ``write(_:users:)``.
     init(dataDirectory: String) throws(EmbeddedBrokerError) {
         account = BrokerAccount.current
         try Self.makeDirectories(dataDirectory)
         let root = try Self.absolute(dataDirectory)
         directory = root + "/broker"
-        try Self.makePrivateDirectory(directory)
+        if mkdir(directory, 0o700) != 0 && errno != EEXIST { throw Self.notWritable(directory) }
         if access(directory, W_OK) != 0 { throw Self.notWritable(directory) }
         Self.removeElsewhere(recordedIn: directory)
         let near = directory + "/run"
         // mosquitto reads the path of a listener up to the first space.
         if (near + "/mqtt.sock").utf8.count <= Self.socketPathMaximum, !near.utf8.contains(0x20) {
-            try Self.makePrivateDirectory(near)
+            try Self.makeDirectory(near, account)
             socketDirectory = near
         } else {
             socketDirectory = try Self.makeElsewhere()
+            try Self.makeDirectory(socketDirectory, account)
             try Self.write(socketDirectory, to: directory + Self.elsewhereFile)
         }
-        for path in [directory, socketDirectory, directory + "/" + Self.memoryFile] { account?.own(path) }
-        // What a mosquitto was saving when it was killed, maybe one of another account.
-        for name in ["", ".new"] { unlink(directory + "/saving/" + Self.memoryFile + name) }
-        rmdir(directory + "/saving")
     }
 
-    /// Writes what mosquitto reads at its start.
+    /// Writes what mosquitto reads at its start, and says what is whose. No mosquitto runs.
     ///
     /// - Parameter users: What ``readUsers(_:)`` read.
     func write(_ configuration: EmbeddedBrokerConfiguration, users: UsersFile?) throws(EmbeddedBrokerError) {
+        try prepareMemory()
         if let users { try writeUsers(users, configuration) }
         try writeCertificates(configuration)
-        try writeOwn(configurationText(configuration), to: configurationFile)
+        try write(configurationText(configuration), to: "mosquitto.conf")
         unlink(socket)
+    }
+
+    /// The folder is the account's to enter, and that of the memory its own.
+    private func prepareMemory() throws(EmbeddedBrokerError) {
+        guard chmod(directory, account == nil ? 0o700 : 0o750) == 0, account?.letEnter(directory) ?? true else {
+            throw Self.notWritable(directory)
+        }
+        try Self.makeDirectory(memoryDirectory, account)
+        // Where releases up to 0.1.0 have it.
+        let former = directory + "/" + Self.memoryName
+        if access(memoryFile, F_OK) != 0, access(former, F_OK) == 0, rename(former, memoryFile) != 0 {
+            throw Self.notWritable(memoryFile)
+        }
+        account?.own(memoryFile)
+        Self.removeUnfinished(in: memoryDirectory)
+        Self.removeUnfinished(in: directory)
+    }
+
+    /// What a mosquitto was saving when it was killed, maybe one of another account.
+    private static func removeUnfinished(in directory: String) {
+        let path = directory + "/saving"
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard folder >= 0 else {
+            unlink(path)
+            return
+        }
+        for suffix in ["", ".new"] { unlinkat(folder, memoryName + suffix, 0) }
+        close(folder)
+        rmdir(path)
     }
 
     /// Copies the certificate and the key of the encrypted listener, if both are there and look like one.
@@ -72,8 +104,8 @@ struct BrokerFiles: Sendable {
     /// Writes who may log in and what they may do.
     func writeUsers(_ users: UsersFile, _ configuration: EmbeddedBrokerConfiguration) throws(EmbeddedBrokerError) {
         let list = configuration.accessList(users.names)
-        try writeOwn(list.text(for: configuration.pluginFile == nil ? .mosquitto(datasets: []) : .plugin), to: Self.accessFile)
-        try writeOwn(users.text, to: Self.usersFile)
+        try write(list.text(for: configuration.pluginFile == nil ? .mosquitto(datasets: []) : .plugin), to: Self.accessFile)
+        try write(users.text, to: Self.usersFile)
     }
 
     /// Removes what must not stay: the socket, and its folder where it lies elsewhere.
@@ -104,7 +136,7 @@ struct BrokerFiles: Sendable {
             persistent_client_expiration \(configuration.sessionDaysMaximum)d
             persistence true
             persistence_location ./
-            persistence_file \(Self.memoryFile)
+            persistence_file \(Self.memoryName)
             # The daemon asks for it when it fits the size: everything is written each time.
             autosave_interval 0
 
@@ -113,9 +145,9 @@ struct BrokerFiles: Sendable {
         text += listener(port: configuration.port, host: configuration.host, configuration, plugin)
         if let tls = configuration.encryptedListener {
             text += listener(port: tls.port, host: tls.host, configuration, plugin)
-            text += "certfile \(Self.certificateFile)\nkeyfile \(Self.keyFile)\n"
+            text += "certfile \(Self.above(Self.certificateFile))\nkeyfile \(Self.above(Self.keyFile))\n"
         }
-        let place = socketDirectory.hasPrefix(directory) ? "run/mqtt.sock" : socket
+        let place = socketDirectory.hasPrefix(directory) ? Self.above("run/mqtt.sock") : socket
         return text + """
 
             # For the daemon: a process that can enter the folder is trusted, and only ours can.
@@ -138,15 +170,20 @@ struct BrokerFiles: Sendable {
                 "plugin \(plugin)", "plugin_opt_role everybody", "plugin_opt_port \(port)",
                 "plugin_opt_login \(configuration.loginSeconds)", "plugin_opt_memory \(configuration.memoryBytesMaximum)",
             ]
-            if hasUsers { lines += ["plugin_opt_users \(Self.usersFile)", "plugin_opt_access \(Self.accessFile)"] }
+            if hasUsers {
+                lines += ["plugin_opt_users \(Self.above(Self.usersFile))", "plugin_opt_access \(Self.above(Self.accessFile))"]
+            }
         } else if hasUsers {
-            lines += ["password_file \(Self.usersFile)", "acl_file \(Self.accessFile)"]
+            lines += ["password_file \(Self.above(Self.usersFile))", "acl_file \(Self.above(Self.accessFile))"]
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
     /// A path at which mosquitto can load the plugin: a copy beside the configuration where it runs as another user.
-    func pathOfPlugin(_ plugin: String) -> String { account == nil ? plugin : "./" + Self.pluginFile }
+    func pathOfPlugin(_ plugin: String) -> String { account == nil ? plugin : Self.above(Self.pluginFile) }
+
+    /// The path of a file beside the configuration for mosquitto.
+    private static func above(_ name: String) -> String { "../" + name }
 
     private func reachable(plugin: String) throws(EmbeddedBrokerError) -> String {
         if account != nil { try copy(plugin, to: Self.pluginFile) }
@@ -163,9 +200,14 @@ struct BrokerFiles: Sendable {
         }
     }
 
-    private static func makePrivateDirectory(_ path: String) throws(EmbeddedBrokerError) {
+    /// A folder of one account alone (0700), ours where none is given. A link that lies there is no folder.
+    private static func makeDirectory(_ path: String, _ account: BrokerAccount? = nil) throws(EmbeddedBrokerError) {
         if mkdir(path, 0o700) != 0 && errno != EEXIST { throw notWritable(path) }
-        if chmod(path, 0o700) != 0 { throw notWritable(path) }
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard folder >= 0 else { throw notWritable(path) }
+        defer { close(folder) }
+        let (user, group) = account.map { ($0.user, $0.group) } ?? (geteuid(), getegid())
+        guard fchown(folder, user, group) == 0, fchmod(folder, 0o700) == 0 else { throw notWritable(path) }
     }
 
     private static func makeElsewhere() throws(EmbeddedBrokerError) -> String {
@@ -225,30 +267,39 @@ struct BrokerFiles: Sendable {
         guard let bytes = Self.readBytes(path) else {
             throw .fileUnreadable(path: path, reason: String(cString: strerror(errno)))
         }
-        try Self.write(bytes, to: directory + "/" + name)
-        account?.own(directory + "/" + name)
+        try Self.write(bytes, to: directory + "/" + name, for: account)
     }
 
-    private func writeOwn(_ text: String, to name: String) throws(EmbeddedBrokerError) {
-        let path = name.hasPrefix("/") ? name : directory + "/" + name
-        try Self.write(text, to: path)
-        account?.own(path)
+    private func write(_ text: String, to name: String) throws(EmbeddedBrokerError) {
+        try Self.write(Array(text.utf8), to: directory + "/" + name, for: account)
     }
 
     static func write(_ text: String, to path: String) throws(EmbeddedBrokerError) {
-        try write(Array(text.utf8), to: path)
+        try write(Array(text.utf8), to: path, for: nil)
     }
 
-    private static func write(_ bytes: [UInt8], to path: String) throws(EmbeddedBrokerError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    /// Writes a file anew, ours alone or readable to an account: who reads meanwhile has the former one.
+    private static func write(_ bytes: [UInt8], to path: String, for account: BrokerAccount?) throws(EmbeddedBrokerError) {
+        let draft = path + ".new"
+        unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw notWritable(path) }
         defer { close(descriptor) }
-        var bytes = bytes[...]
+        let isWritten = write(bytes[...], to: descriptor) && account?.letRead(descriptor) ?? true
+        guard isWritten, rename(draft, path) == 0 else {
+            defer { unlink(draft) }
+            throw notWritable(path)
+        }
+    }
+
+    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
+        var bytes = bytes
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { throw notWritable(path) }
+            guard count > 0 else { return false }
             bytes = bytes.dropFirst(count)
         }
+        return true
     }
 
     /// `nil` where it cannot be read; bytes that are not UTF-8 are repaired.

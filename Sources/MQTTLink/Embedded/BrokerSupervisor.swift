@@ -88,9 +88,9 @@ final class BrokerSupervisor {
     private var pause: UInt64 {
         let configuration = broker.configuration
         var status = stat()
-        let bytes = stat(files.directory + "/" + BrokerFiles.memoryFile, &status) == 0 ? Int(status.st_size) : 0
-        let seconds = max(configuration.savesSeconds, min(bytes / max(1, configuration.savedBytesPerSecond), 600))
-        return UInt64(seconds) * 1_000_000_000
+        let bytes = stat(files.memoryFile, &status) == 0 ? Double(status.st_size) : 0
+        let seconds = max(Double(configuration.savesSeconds), min(bytes / Double(max(1, configuration.savedBytesPerSecond)), 600))
+        return UInt64(seconds * 1e9)
     }
 
     /// Asks mosquitto to write its memory.

@@ -121,7 +121,7 @@ public final class EmbeddedBroker: Sendable {
         let ring = self.ring
         ring?.forgetWriter()
         let child = try ChildProcess(
-            executable: executable, arguments: ["-c", files.configurationFile], folder: files.directory,
+            executable: executable, arguments: ["-c", files.configurationFile], folder: files.memoryDirectory,
             inherited: ring.map { [$0.memoryDescriptor, $0.wakeDescriptor] } ?? [],
             // It stands in for what mosquitto calls for its sockets: `Sockets.c`.
             preloaded: configuration.pluginFile.map(files.pathOfPlugin))

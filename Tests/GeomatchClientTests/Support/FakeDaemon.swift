@@ -197,7 +197,8 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
 
     func linkSubscribed(id: Int32, granted: [UInt8]) {
         _ = link?.publish(
-            topic: "geomatch/status", payload: Self.status("online", instance).utf8, qos: 1, retain: true, token: Self.onlineToken)
+            topic: "geomatch/status", payload: Self.status("online", instance).utf8, qos: 1, retain: true, token: Self.onlineToken
+        )
     }
 
     func linkReceived(_ batch: InboundBatch) {
