@@ -280,7 +280,7 @@ class World {
       WebSocket: class { constructor(url) { this.url = url; this.sent = []; world.sockets.push(this); } send(data) { this.sent.push(JSON.parse(data)); } close() { this.isClosed = true; } },
       every: (ms, f) => world.timer(ms, f, true), after: (ms, f) => world.timer(ms, f, false),
     };
-    this.listener = {changed: (state) => this.states.push(state.name), opened: () => { this.opened = (this.opened ?? 0) + 1; }, message: (topic) => this.messages.push(topic)};
+    this.listener = {changed: (state) => this.states.push(state.name), opened: (dataset) => { this.opened = (this.opened ?? 0) + 1; this.dataset = dataset; }, message: (topic) => this.messages.push(topic)};
   }
 
   timer(ms, f, repeats) {
@@ -322,6 +322,13 @@ test('a connection that is lost is made again, and everything is asked anew', as
   await world.pass(1000);
   world.sockets[1].onopen();
   assert.deepEqual([world.states.at(-1), world.opened], ['online', 2]);
+});
+
+test('what the daemon said of the dataset before the connection is not asked for again', async () => {
+  const world = new World([{status: 200, body: {result: {counts: {devices: 3}}}}]);
+  await world.link();
+  world.sockets[0].onopen();
+  assert.deepEqual([world.dataset, world.sockets[0].sent], [{counts: {devices: 3}}, []]);
 });
 
 test('a daemon that hangs is given up within 45 seconds, and one that answers is not', async () => {

@@ -73,7 +73,7 @@ function connect() {
   if (!view.dataset) return askDataset();
   link = new Link(base, {dataset: view.dataset, client: options.client, key: storedKey()}, host, {
     changed: changed,
-    opened: () => opened().catch(failed),
+    opened: (dataset) => opened(dataset).catch(failed),
     message: received,
     dataset: datasetChanged,
     jumped: renewLease,
@@ -127,11 +127,11 @@ function datasetChanged(dataset) {
 }
 
 /** Everything anew: nothing of an earlier connection is kept. */
-async function opened() {
+async function opened(dataset) {
   model.clear();
   viewport = null;
   if ($('ask').open) $('ask').close();
-  hasFigures.dataset = await link.ask('dataset/get');
+  hasFigures.dataset = dataset;
   await loadStructure();
   await Promise.all([loadPlaces(), loadTypes()]);
   if (view.zoom === null) await showAll();

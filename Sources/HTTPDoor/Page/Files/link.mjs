@@ -7,8 +7,8 @@ const attemptsAt = [500, 1000, 2000, 4000, 8000];
 
 export class Link {
   /**
-   * `host` has fetch, WebSocket, now, every(ms, f), after(ms, f) → cancel, random; `listener` has changed(state), opened(), message(topic,
-   * payload), dataset(dataset) and jumped(). A state is {name, detail}: connecting, online, lost, key, denied, missing.
+   * `host` has fetch, WebSocket, now, every(ms, f), after(ms, f) → cancel, random; `listener` has changed(state), opened(dataset),
+   * message(topic, payload), dataset(dataset) and jumped(). A state is {name, detail}: connecting, online, lost, key, denied, missing.
    */
   constructor(base, {dataset, client, key}, host, listener) {
     Object.assign(this, {base, dataset, client, key, host, listener});
@@ -57,10 +57,10 @@ export class Link {
     if (answer.status === 401 || answer.status === 403) return this.set('denied', message);
     if (answer.status === 404) this.set('missing', message);
     if (answer.status !== 200) return this.retry(answer.status === 404 ? null : message ?? 'the daemon does not answer');
-    this.open(mine);
+    this.open(mine, answer.body.result);
   }
 
-  open(mine) {
+  open(mine, dataset) {
     const url = new URL(`api/${encodeURIComponent(this.dataset)}/socket`, this.base);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     if (this.key) url.searchParams.set('key', this.key);
@@ -76,7 +76,7 @@ export class Link {
       this.heardAt = this.waitingFrom = this.pingAt = this.host.now();
       this.openBy = null;
       this.set('online');
-      this.listener.opened();
+      this.listener.opened(dataset);
     };
     socket.onmessage = ({data}) => { if (isMine()) this.receive(data); };
     socket.onclose = ({code}) => {
