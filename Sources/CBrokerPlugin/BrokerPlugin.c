@@ -72,7 +72,9 @@ static void reportSockets(void) {
     isReported = true;
     if (socketsAreServed()) return;
     mosquitto_log_printf(
-        logWarning, "Warning: mosquitto reads and writes its sockets packet by packet, half as fast: this build of it is not known");
+        logWarning,
+        "Warning: mosquitto reads and writes its sockets packet by packet, half as fast: this build of it is not known, or the path of "
+        "the plugin has a colon or a space");
 }
 
 static int receivedFromDaemon(int event, void *data, void *user) {
