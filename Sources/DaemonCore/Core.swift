@@ -48,6 +48,8 @@ public final class Core {
     /// What it measures of itself.
     public internal(set) var meters = Meters()
     private var nextAdvanceAt: Int64 = 0
+    /// On the monotonic clock: when the next portion of live states is written, and when all that are due should be.
+    private var portions: (next: Int64, end: Int64)?
 
     private static let uncommittedMaximum = 10_000
     /// Questions beyond so many are answered that the store cannot be read.
@@ -190,7 +192,7 @@ public final class Core {
         if search(until: end) { isMore = true }
         perform()
         writeBehind()
-        return isMore ? now : nextAdvanceAt
+        return isMore ? now : min(nextAdvanceAt, now + untilNextPortion)
     }
 
     private var figures: DaemonFigures {
@@ -251,14 +253,32 @@ public final class Core {
 
     private static let faultPause: Int64 = 60_000
 
-    /// Live states go to the disk while it has little else to do; each portion that is done wakes the loop for the next.
+    /// Live states go to the disk while it has little else to do, in portions with time between them: one behind the other they have a core
+    /// for themselves until all are written, and who wants it waits for milliseconds.
     private func writeBehind() {
-        guard hub.hasStatesToWrite, let log, log.backlog < Self.backlogMaximum else { return }
+        guard hub.hasStatesToWrite else {
+            portions = nil
+            return
+        }
+        let now = clock.monotonic()
+        let portions = portions ?? (next: now, end: now + Self.writingMilliseconds)
+        self.portions = portions
+        guard now >= portions.next, let log, log.backlog < Self.backlogMaximum else { return }
+        let left = (hub.statesToWriteCount - 1) / Self.statesPerPortion
+        self.portions?.next = now + max(0, portions.end - now) / Int64(left + 1)
         hub.writeBehind(count: Self.statesPerPortion, &turn)
         perform()
     }
 
-    private static let statesPerPortion = 200
+    /// Milliseconds. One that waits for the disk comes when the log has something to say.
+    private var untilNextPortion: Int64 {
+        let left = portions.map { $0.next - clock.monotonic() } ?? 0
+        return left > 0 ? left : Hub.tickMilliseconds
+    }
+
+    private static let statesPerPortion = 100
+    /// What all portions of what is due take; who waits for the disk is not counted.
+    private static let writingMilliseconds: Int64 = 250
     static let backlogMaximum = 400
 
     /// Makes durable at once what became of deliveries.

@@ -63,6 +63,28 @@ struct PortionTests {
             .compactMap { $0["deviceId"]?.text }
     }
 
+    @Test(
+        "Very many live states had the disk and a core for themselves until all were written: now there is time between portions")
+    func writingBehind() {
+        let count = 2000
+        place(count)
+        harness.batch((0..<count).map { HubHarness.Message("d/-/-/-/-/\(id($0))/position", #"{"lat":43.8,"lon":7.4}"#) })
+        let begin = harness.now
+        harness.changes = []
+        var portions: [(at: Int64, count: Int)] = []
+        for _ in 0..<1000 {
+            let before = harness.changes.count
+            harness.advance(milliseconds: 1)
+            let written = harness.changes[before...].count {
+                if case .put(let record) = $0 { record is LiveStateRecord } else { false }
+            }
+            if written > 0 { portions.append((harness.now - begin, written)) }
+        }
+        #expect(portions.reduce(0) { $0 + $1.count } == count)
+        #expect(portions.allSatisfy { $0.count <= 100 })
+        #expect(zip(portions, portions.dropFirst()).allSatisfy { $1.at - $0.at >= 10 })
+    }
+
     @Test("The first geofence of a dataset had all positions read in one turn: others are answered between portions of them")
     func geofence() {
         place()

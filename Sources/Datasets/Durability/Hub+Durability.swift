@@ -98,8 +98,9 @@ extension Hub {
 
     // MARK: Writing behind
 
-    /// Some live state is to be made durable now.
-    public var hasStatesToWrite: Bool { liveStates.hasDue && storeIsWritable }
+    /// How many live states are to be made durable now.
+    public var statesToWriteCount: Int { storeIsWritable ? liveStates.dueCount : 0 }
+    public var hasStatesToWrite: Bool { statesToWriteCount > 0 }
 
     /// Makes up to so many live states durable: in small portions, so that a match never waits behind all of them.
     public func writeBehind(count: Int, _ turn: inout Turn) {

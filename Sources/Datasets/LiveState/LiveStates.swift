@@ -106,7 +106,8 @@ final class LiveStates {
     /// What is dirty by now is to be made durable.
     func noteDue() { due = dirty }
 
-    var hasDue: Bool { !due.isEmpty }
+    /// How many of them are to be made durable now.
+    var dueCount: Int { due.count }
 
     /// The next of them that is to be made durable now; it is dirty no longer.
     func nextDue() -> LiveState? {

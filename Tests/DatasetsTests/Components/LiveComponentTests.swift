@@ -81,7 +81,7 @@ struct LiveComponentTests {
         #expect(states.nextDue() == nil && states.dirtyCount == 2)
         dataset.isLoading = false
         states.noteDue()
-        #expect(states.nextDue() === x && states.nextDue() === y && !states.hasDue)
+        #expect(states.nextDue() === x && states.nextDue() === y && states.dueCount == 0)
     }
 
     @Test("What is dirty at an instant is written then, and nothing else, however states change, come and go meanwhile")
@@ -113,7 +113,7 @@ struct LiveComponentTests {
                 guard let state = states.nextDue() else { continue }
                 #expect(due.remove(state.topic) != nil && dirty.remove(state.topic) != nil)
             }
-            #expect(states.dirtyCount == dirty.count && states.hasDue == !due.isEmpty)
+            #expect(states.dirtyCount == dirty.count && states.dueCount == due.count)
         }
         states.noteDue()
         while let state = states.nextDue() { #expect(dirty.remove(state.topic) != nil) }
