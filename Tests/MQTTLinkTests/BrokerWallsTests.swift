@@ -287,7 +287,7 @@ struct BrokerWallsTests {
     @Test("The more there is to save, the less often it is saved")
     func savingFitsTheSize() throws {
         try withUsers([], change: { $0.savedBytesPerSecond = 500_000 }) { _, login, _, folder in
-            let file = folder + "/data/broker/memory/mosquitto.db"
+            let file = folder + "/data/mosquitto/memory/mosquitto.db"
             func modified() -> Int {
                 var status = stat()
                 stat(file, &status)
@@ -310,7 +310,7 @@ struct BrokerWallsTests {
     @Test("mosquitto does not stop to save: another process writes the file, and what it wrote outlives a kill")
     func savingBesideIt() throws {
         try withUsers([]) { broker, login, _, folder in
-            let data = folder + "/data/broker/memory/"
+            let data = folder + "/data/mosquitto/memory/"
             let process = try #require(broker.processID)
             // The thread's: what a child wrote counts as its process's, too.
             func written() throws -> Int {
@@ -394,7 +394,7 @@ struct BrokerWallsTests {
             configuration.pluginFile = plugin
             try setPassword("ann", of: "ann", in: folder)
             configuration.usersFile = folder + "/users"
-            let directory = folder + "/data/broker"
+            let directory = folder + "/data/mosquitto"
             func status(_ path: String) throws -> stat {
                 var status = stat()
                 try #require(lstat(path, &status) == 0, "\(path)")
@@ -404,29 +404,34 @@ struct BrokerWallsTests {
                 let broker = EmbeddedBroker(configuration)
                 try broker.start(timeoutSeconds: 10)
                 defer { broker.stop() }
-                for path in [directory]
-                    + (try FileManager.default.contentsOfDirectory(atPath: directory)).map({ directory + "/" + $0 })
-                {
-                    let status = try status(path)
-                    if ["/memory", "/run"].contains(where: path.hasSuffix) {
-                        #expect(status.st_uid == account.user && status.st_mode & 0o777 == 0o700, "\(path)")
-                    } else {
-                        #expect(status.st_uid == 0 && status.st_mode & 0o027 == 0, "\(path)")
-                    }
+                #expect(try status(directory).st_uid == 0 && status(directory).st_mode & 0o777 == 0o750)
+                let names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+                let own = ["geomatch.acl", "memory", "run", "users"]
+                let ours = ["geomatch-broker-plugin.so", "mosquitto.conf", "mosquitto.pid"]
+                #expect(names == (own + ours).sorted())
+                for name in own {
+                    let status = try status(directory + "/" + name)
+                    #expect(status.st_uid == account.user && status.st_mode & 0o077 == 0, "\(name)")
+                }
+                for name in ours {
+                    let status = try status(directory + "/" + name)
+                    #expect(status.st_uid == 0 && status.st_mode & 0o027 == 0, "\(name)")
                 }
             }
-            // As a release up to 0.1.0 left it, and who had taken over its mosquitto.
             let elsewhere = folder + "/elsewhere"
             mkdir(elsewhere, 0o755)
-            let victims = ["mosquitto.conf", "mosquitto.db", "geomatch-broker-plugin.so", "users"]
+            let victims = ["mosquitto.conf", "mosquitto.db", "geomatch-broker-plugin.so", "users", "mqtt.sock"]
             for name in victims { try BrokerFiles.write("untouched", to: elsewhere + "/" + name) }
+            // As who had taken over the mosquitto of a former release left its folder.
+            let former = folder + "/data/broker"
             mkdir(folder + "/data", 0o755)
-            mkdir(directory, 0o700)
-            for name in victims { symlink(elsewhere + "/" + name, directory + "/" + name) }
-            symlink(elsewhere, directory + "/saving")
-            chown(directory, account.user, account.group)
+            mkdir(former, 0o700)
+            for name in victims { symlink(elsewhere + "/" + name, former + "/" + name) }
+            for name in ["saving", "run", "memory"] { symlink(elsewhere, former + "/" + name) }
+            try BrokerFiles.write(elsewhere, to: former + "/socket-directory")
+            chown(former, account.user, account.group)
             try start()
-            // As this one left it.
+            // As who took over this one.
             let memory = directory + "/memory"
             unlink(memory + "/mosquitto.db")
             symlink(elsewhere + "/mosquitto.db", memory + "/mosquitto.db")
@@ -440,21 +445,40 @@ struct BrokerWallsTests {
         }
     }
 
-    @Test("The memory of a mosquitto of release 0.1.0, beside its configuration, is taken over")
+    @Test("What is preloaded, and libraries' folders, are not looked for where mosquitto runs")
+    func environment() {
+        let kept = [
+            "PATH=.:/bin": "PATH=.:/bin", "LD_PRELOAD=libx.so /a/y.so:../z.so": "LD_PRELOAD=libx.so:/a/y.so",
+            "LD_LIBRARY_PATH=:/a:b;/c:": "LD_LIBRARY_PATH=/a:/c",
+        ]
+        for (variable, expected) in kept { #expect(ChildProcess.withoutRelativePaths(variable) == expected) }
+        for variable in ["LD_LIBRARY_PATH=", "LD_LIBRARY_PATH=.:", "LD_PRELOAD=./x.so", "LD_AUDIT=a/b"] {
+            #expect(ChildProcess.withoutRelativePaths(variable) == nil)
+        }
+    }
+
+    @Test("The memory of a mosquitto of release 0.1.0 is taken over, also where that ran again after an upgrade")
     func formerMemory() throws {
-        try withUsers([]) { broker, login, _, _ in
-            try withLink(login(nil)) { link in
-                #expect(link.waitConnected())
-                #expect(link.publishAndWait("kept", "x", retain: true) == 0)
+        try withUsers([]) { broker, login, _, folder in
+            func retain(_ payload: String) throws {
+                try withLink(login(nil)) { link in
+                    #expect(link.waitConnected())
+                    #expect(link.publishAndWait("kept", payload, retain: true) == 0)
+                }
             }
+            try retain("former")
             broker.stop()
             let files = try #require(broker.files.withLock { $0 })
-            #expect(rename(files.memoryFile, files.directory + "/mosquitto.db") == 0)
-            let next = EmbeddedBroker(broker.configuration)
-            try next.start(timeoutSeconds: 10)
-            defer { next.stop() }
-            try withLink(login(nil), filters: [("kept", 0)]) { link in
-                #expect(link.wait { _, messages in messages.map(\.payload) == ["x"] })
+            mkdir(folder + "/data/broker", 0o700)
+            for _ in 0..<2 {
+                #expect(rename(files.memoryFile, folder + "/data/broker/mosquitto.db") == 0)
+                try BrokerFiles.write("of a release that ran before the former one ran again", to: files.memoryFile)
+                let next = EmbeddedBroker(broker.configuration)
+                try next.start(timeoutSeconds: 10)
+                defer { next.stop() }
+                try withLink(login(nil), filters: [("kept", 0)]) { link in
+                    #expect(link.wait { _, messages in messages.map(\.payload) == ["former"] })
+                }
             }
         }
     }

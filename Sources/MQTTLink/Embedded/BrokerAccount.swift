@@ -21,10 +21,4 @@ struct BrokerAccount: Sendable {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else { return }
         fchown(descriptor, user, group)
     }
-
-    /// Lets this account enter a folder of ours, and list it.
-    func letEnter(_ path: String) -> Bool { chown(path, geteuid(), group) == 0 }
-
-    /// Lets this account read a file of ours.
-    func letRead(_ descriptor: Int32) -> Bool { fchown(descriptor, geteuid(), group) == 0 && fchmod(descriptor, 0o640) == 0 }
 }

@@ -2,14 +2,19 @@ import Glibc
 
 /// The folder of the embedded broker: its configuration, access list, memory and private socket.
 ///
-/// Where mosquitto runs under an account of its own, only the folders of its memory and its socket are that account's: what mosquitto
-/// reads, and what is loaded into it, before it has given up root, that account cannot write.
+/// Where mosquitto runs under an account of its own, its configuration and the library that is loaded into it are read before it has given
+/// up root: that account can write neither them nor the folder, which has been ours from the beginning.
 struct BrokerFiles: Sendable {
     let directory: String
+    /// Of releases up to 0.1.0, all of it the account's: nothing there is used but the memory, which is moved.
+    private let formerDirectory: String
     let socketDirectory: String
-    var configurationFile: String { directory + "/mosquitto.conf" }
+    var configurationFile: String { directory + "/" + Self.configurationName }
+    /// That of a mosquitto of a former release may still run.
+    var configurationFiles: [String] { [configurationFile, formerDirectory + "/" + Self.configurationName] }
     /// In which mosquitto runs: it need not be able to enter the folders above.
     var memoryDirectory: String { directory + "/memory" }
+    private static let configurationName = "mosquitto.conf"
     private static let accessFile = "geomatch.acl"
     private static let usersFile = "users"
     private static let pluginFile = "geomatch-broker-plugin.so"
@@ -27,63 +32,56 @@ struct BrokerFiles: Sendable {
     /// `sockaddr_un.sun_path` without its NUL.
     static let socketPathMaximum = 107
 
-    /// Makes the folders, each of one account alone (0700) until ``write(_:users:)``.
+    /// Makes the folders.
     init(dataDirectory: String) throws(EmbeddedBrokerError) {
         account = BrokerAccount.current
         try Self.makeDirectories(dataDirectory)
         let root = try Self.absolute(dataDirectory)
-        directory = root + "/broker"
-        if mkdir(directory, 0o700) != 0 && errno != EEXIST { throw Self.notWritable(directory) }
+        (directory, formerDirectory) = (root + "/mosquitto", root + "/broker")
+        try Self.makeDirectory(directory, readableTo: account)
         if access(directory, W_OK) != 0 { throw Self.notWritable(directory) }
         Self.removeElsewhere(recordedIn: directory)
         let near = directory + "/run"
         // mosquitto reads the path of a listener up to the first space.
         if (near + "/mqtt.sock").utf8.count <= Self.socketPathMaximum, !near.utf8.contains(0x20) {
-            try Self.makeDirectory(near, account)
+            try Self.makeDirectory(near, of: account)
             socketDirectory = near
         } else {
             socketDirectory = try Self.makeElsewhere()
-            try Self.makeDirectory(socketDirectory, account)
+            try Self.makeDirectory(socketDirectory, of: account)
             try Self.write(socketDirectory, to: directory + Self.elsewhereFile)
         }
+        try Self.makeDirectory(memoryDirectory, of: account)
     }
 
-    /// Writes what mosquitto reads at its start, and says what is whose. No mosquitto runs.
+    /// Writes what mosquitto reads at its start. No mosquitto runs.
     ///
     /// - Parameter users: What ``readUsers(_:)`` read.
     func write(_ configuration: EmbeddedBrokerConfiguration, users: UsersFile?) throws(EmbeddedBrokerError) {
         try prepareMemory()
         if let users { try writeUsers(users, configuration) }
         try writeCertificates(configuration)
-        try write(configurationText(configuration), to: "mosquitto.conf")
+        try Self.write(Array(configurationText(configuration).utf8), to: configurationFile, readableTo: account)
         unlink(socket)
     }
 
-    /// The folder is the account's to enter, and that of the memory its own.
     private func prepareMemory() throws(EmbeddedBrokerError) {
-        guard chmod(directory, account == nil ? 0o700 : 0o750) == 0, account?.letEnter(directory) ?? true else {
-            throw Self.notWritable(directory)
-        }
-        try Self.makeDirectory(memoryDirectory, account)
-        // Where releases up to 0.1.0 have it.
-        let former = directory + "/" + Self.memoryName
-        if access(memoryFile, F_OK) != 0, access(former, F_OK) == 0, rename(former, memoryFile) != 0 {
-            throw Self.notWritable(memoryFile)
-        }
+        // It is there where such a release ran last.
+        let former = formerDirectory + "/" + Self.memoryName
+        if rename(former, memoryFile) != 0, errno != ENOENT, errno != ENOTDIR { throw Self.notWritable(former) }
         account?.own(memoryFile)
-        Self.removeUnfinished(in: memoryDirectory)
-        Self.removeUnfinished(in: directory)
+        removeUnfinished()
     }
 
     /// What a mosquitto was saving when it was killed, maybe one of another account.
-    private static func removeUnfinished(in directory: String) {
-        let path = directory + "/saving"
+    private func removeUnfinished() {
+        let path = memoryDirectory + "/saving"
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else {
             unlink(path)
             return
         }
-        for suffix in ["", ".new"] { unlinkat(folder, memoryName + suffix, 0) }
+        for suffix in ["", ".new"] { unlinkat(folder, Self.memoryName + suffix, 0) }
         close(folder)
         rmdir(path)
     }
@@ -97,15 +95,17 @@ struct BrokerFiles: Sendable {
             }
             guard text.contains(mark) else { throw .fileUnreadable(path: path, reason: "it has no \(mark)") }
         }
-        try copy(tls.certificateFile, to: Self.certificateFile)
-        try copy(tls.keyFile, to: Self.keyFile)
+        try copy(tls.certificateFile, to: Self.certificateFile, of: account)
+        try copy(tls.keyFile, to: Self.keyFile, of: account)
     }
 
     /// Writes who may log in and what they may do.
     func writeUsers(_ users: UsersFile, _ configuration: EmbeddedBrokerConfiguration) throws(EmbeddedBrokerError) {
         let list = configuration.accessList(users.names)
-        try write(list.text(for: configuration.pluginFile == nil ? .mosquitto(datasets: []) : .plugin), to: Self.accessFile)
-        try write(users.text, to: Self.usersFile)
+        let access = list.text(for: configuration.pluginFile == nil ? .mosquitto(datasets: []) : .plugin)
+        // mosquitto warns of those that are not its own.
+        try Self.write(Array(access.utf8), to: directory + "/" + Self.accessFile, of: account)
+        try Self.write(Array(users.text.utf8), to: directory + "/" + Self.usersFile, of: account)
     }
 
     /// Removes what must not stay: the socket, and its folder where it lies elsewhere.
@@ -186,7 +186,7 @@ struct BrokerFiles: Sendable {
     private static func above(_ name: String) -> String { "../" + name }
 
     private func reachable(plugin: String) throws(EmbeddedBrokerError) -> String {
-        if account != nil { try copy(plugin, to: Self.pluginFile) }
+        if account != nil { try copy(plugin, to: Self.pluginFile, readableTo: account) }
         return pathOfPlugin(plugin)
     }
 
@@ -200,14 +200,30 @@ struct BrokerFiles: Sendable {
         }
     }
 
-    /// A folder of one account alone (0700), ours where none is given. A link that lies there is no folder.
-    private static func makeDirectory(_ path: String, _ account: BrokerAccount? = nil) throws(EmbeddedBrokerError) {
+    /// A folder of one account alone (0700), ours where none is given, or ours that another may enter and list (0750). A link that lies
+    /// there is no folder.
+    private static func makeDirectory(
+        _ path: String, of owner: BrokerAccount? = nil, readableTo reader: BrokerAccount? = nil
+    ) throws(EmbeddedBrokerError) {
         if mkdir(path, 0o700) != 0 && errno != EEXIST { throw notWritable(path) }
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { throw notWritable(path) }
         defer { close(folder) }
-        let (user, group) = account.map { ($0.user, $0.group) } ?? (geteuid(), getegid())
-        guard fchown(folder, user, group) == 0, fchmod(folder, 0o700) == 0 else { throw notWritable(path) }
+        guard give(folder, to: owner, readableTo: reader, 0o700) else { throw notWritable(path) }
+    }
+
+    /// Whose a file or folder is first, so that a former owner has no say in the rest.
+    private static func give(
+        _ descriptor: Int32, to owner: BrokerAccount?, readableTo reader: BrokerAccount?, _ mode: mode_t
+    ) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        let user = owner?.user ?? geteuid()
+        let group = (owner ?? reader)?.group ?? status.st_gid
+        // Not every file system has owners that can be set.
+        let isOthers = status.st_uid != user || status.st_gid != group
+        if isOthers, fchown(descriptor, user, group) != 0 { return false }
+        return fchmod(descriptor, reader == nil ? mode : mode | (mode & 0o500) >> 3) == 0
     }
 
     private static func makeElsewhere() throws(EmbeddedBrokerError) -> String {
@@ -263,29 +279,29 @@ struct BrokerFiles: Sendable {
         return text
     }
 
-    private func copy(_ path: String, to name: String) throws(EmbeddedBrokerError) {
+    private func copy(
+        _ path: String, to name: String, of owner: BrokerAccount? = nil, readableTo reader: BrokerAccount? = nil
+    ) throws(EmbeddedBrokerError) {
         guard let bytes = Self.readBytes(path) else {
             throw .fileUnreadable(path: path, reason: String(cString: strerror(errno)))
         }
-        try Self.write(bytes, to: directory + "/" + name, for: account)
-    }
-
-    private func write(_ text: String, to name: String) throws(EmbeddedBrokerError) {
-        try Self.write(Array(text.utf8), to: directory + "/" + name, for: account)
+        try Self.write(bytes, to: directory + "/" + name, of: owner, readableTo: reader)
     }
 
     static func write(_ text: String, to path: String) throws(EmbeddedBrokerError) {
-        try write(Array(text.utf8), to: path, for: nil)
+        try write(Array(text.utf8), to: path)
     }
 
-    /// Writes a file anew, ours alone or readable to an account: who reads meanwhile has the former one.
-    private static func write(_ bytes: [UInt8], to path: String, for account: BrokerAccount?) throws(EmbeddedBrokerError) {
+    /// Writes a file anew, whose mode is as of ``makeDirectory(_:of:readableTo:)``: who reads meanwhile has the former one.
+    private static func write(
+        _ bytes: [UInt8], to path: String, of owner: BrokerAccount? = nil, readableTo reader: BrokerAccount? = nil
+    ) throws(EmbeddedBrokerError) {
         let draft = path + ".new"
         unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw notWritable(path) }
         defer { close(descriptor) }
-        let isWritten = write(bytes[...], to: descriptor) && account?.letRead(descriptor) ?? true
+        let isWritten = write(bytes[...], to: descriptor) && give(descriptor, to: owner, readableTo: reader, 0o600)
         guard isWritten, rename(draft, path) == 0 else {
             defer { unlink(draft) }
             throw notWritable(path)

@@ -72,13 +72,27 @@ struct ChildProcess {
         var variables: [String] = []
         var next = environ
         while let variable = next.pointee {
-            variables.append(String(cString: variable))
+            if let kept = withoutRelativePaths(String(cString: variable)) { variables.append(kept) }
             next += 1
         }
         guard let preloaded, !preloaded.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: ":") }) else { return variables }
         let name = "LD_PRELOAD="
         let others = variables.first { $0.hasPrefix(name) }.map { ":" + $0.dropFirst(name.count) } ?? ""
         return variables.filter { !$0.hasPrefix(name) } + [name + preloaded + others]
+    }
+
+    /// A variable of ld.so(8) without what is looked for where the program runs, a folder that may be another's to write: relative paths,
+    /// and folders without a name. nil where nothing is left.
+    static func withoutRelativePaths(_ variable: String) -> String? {
+        func list(_ name: String, _ isKept: (Substring) -> Bool) -> String? {
+            let paths = variable.dropFirst(name.count).split { ":; ".contains($0) }.filter(isKept)
+            return paths.isEmpty ? nil : name + paths.joined(separator: ":")
+        }
+        for name in ["LD_PRELOAD=", "LD_AUDIT="] where variable.hasPrefix(name) {
+            return list(name) { $0.hasPrefix("/") || !$0.contains("/") }
+        }
+        let folders = "LD_LIBRARY_PATH="
+        return variable.hasPrefix(folders) ? list(folders) { $0.hasPrefix("/") } : variable
     }
 
     /// After its end.

@@ -4,27 +4,22 @@ import Glibc
 enum LeftBehind {
     /// Ends every such process: SIGTERM, so that it saves, and SIGKILL after five seconds.
     ///
-    /// The file with the process number is a hint only; all processes are looked at, since a daemon may die between starting
-    /// one and writing its number down.
+    /// All processes are looked at, since a daemon may die between starting one and writing its number down.
     static func end(files: BrokerFiles, log: (String) -> Void) throws(EmbeddedBrokerError) {
-        var candidates = processes()
-        if let noted = BrokerFiles.read(files.processFile).flatMap({ Int32($0.prefix { $0.isNumber }) }) {
-            candidates.insert(noted)
-        }
-        for process in candidates.sorted() where isOurs(process, configurationFile: files.configurationFile) {
+        for process in processes().sorted() where isOurs(process, files.configurationFiles) {
             log("ending the mosquitto an earlier run left behind (process \(process))")
-            try end(process, configurationFile: files.configurationFile)
+            try end(process, files.configurationFiles)
         }
         unlink(files.processFile)
     }
 
-    private static func end(_ process: Int32, configurationFile: String) throws(EmbeddedBrokerError) {
+    private static func end(_ process: Int32, _ configurationFiles: [String]) throws(EmbeddedBrokerError) {
         for signal in [SIGTERM, SIGKILL] {
             kill(process, signal)
             let deadline = monotonicNow() + 5_000_000_000
             while monotonicNow() < deadline {
                 // Not our child, so there is nothing to wait on: looked at each 10 ms.
-                if !isOurs(process, configurationFile: configurationFile) { return }
+                if !isOurs(process, configurationFiles) { return }
                 usleep(10_000)
             }
         }
@@ -32,10 +27,10 @@ enum LeftBehind {
     }
 
     /// A process that ended, even one nobody has reaped, has no command line.
-    static func isOurs(_ process: Int32, configurationFile: String) -> Bool {
+    static func isOurs(_ process: Int32, _ configurationFiles: [String]) -> Bool {
         guard process > 1, let line = BrokerFiles.read("/proc/\(process)/cmdline") else { return false }
         let arguments = line.split(separator: "\0")
-        return arguments.first?.hasSuffix("mosquitto") == true && arguments.contains { $0 == configurationFile }
+        return arguments.first?.hasSuffix("mosquitto") == true && arguments.contains { configurationFiles.contains(String($0)) }
     }
 
     private static func processes() -> Set<Int32> {
