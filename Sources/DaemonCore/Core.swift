@@ -265,20 +265,20 @@ public final class Core {
         self.portions = portions
         guard now >= portions.next, let log, log.backlog < Self.backlogMaximum else { return }
         let left = (hub.statesToWriteCount - 1) / Self.statesPerPortion
-        self.portions?.next = now + max(0, portions.end - now) / Int64(left + 1)
+        self.portions = left > 0 ? (now + max(0, portions.end - now) / Int64(left + 1), portions.end) : nil
         hub.writeBehind(count: Self.statesPerPortion, &turn)
         perform()
     }
 
     /// Milliseconds. One that waits for the disk comes when the log has something to say.
     private var untilNextPortion: Int64 {
-        let left = portions.map { $0.next - clock.monotonic() } ?? 0
-        return left > 0 ? left : Hub.tickMilliseconds
+        guard let portions, let log, log.backlog < Self.backlogMaximum else { return Hub.tickMilliseconds }
+        return max(1, portions.next - clock.monotonic())
     }
 
     private static let statesPerPortion = 100
-    /// What all portions of what is due take; who waits for the disk is not counted.
-    private static let writingMilliseconds: Int64 = 250
+    /// What all portions of what is due take, beside waiting for the disk: with the time until it is due, less than a second.
+    private static let writingMilliseconds: Int64 = 200
     static let backlogMaximum = 400
 
     /// Makes durable at once what became of deliveries.

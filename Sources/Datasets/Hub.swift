@@ -195,7 +195,7 @@ public final class Hub {
     }
 
     /// With the time the writing takes, a crash costs the live state at most its last second.
-    private static let writeBehindMilliseconds: Int64 = 700
+    private static let writeBehindMilliseconds: Int64 = 600
     public static let tickMilliseconds: Int64 = 100
 
     /// Forgets replies a day old, and cleared states and deletions of datasets thirty days old.

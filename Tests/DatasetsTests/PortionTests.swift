@@ -82,7 +82,7 @@ struct PortionTests {
         }
         #expect(portions.reduce(0) { $0 + $1.count } == count)
         #expect(portions.allSatisfy { $0.count <= 100 })
-        #expect(zip(portions, portions.dropFirst()).allSatisfy { $1.at - $0.at >= 10 })
+        #expect(zip(portions, portions.dropFirst()).allSatisfy { $1.at - $0.at >= 8 })
     }
 
     @Test("The first geofence of a dataset had all positions read in one turn: others are answered between portions of them")
