@@ -74,7 +74,7 @@ static void reportSockets(void) {
     mosquitto_log_printf(
         logWarning,
         "Warning: mosquitto reads and writes its sockets packet by packet, half as fast: this build of it is not known, or the path of "
-        "the plugin has a colon or a space");
+        "the plugin has a colon");
 }
 
 static int receivedFromDaemon(int event, void *data, void *user) {

@@ -57,7 +57,7 @@ export class Link {
     if (answer.status === 401 || answer.status === 403) return this.set('denied', message);
     if (answer.status === 404) this.set('missing', message);
     if (answer.status !== 200) return this.retry(answer.status === 404 ? null : message ?? 'the daemon does not answer');
-    this.open(mine, answer.body.result);
+    this.open(mine, answer.body?.result);
   }
 
   open(mine, dataset) {
