@@ -51,7 +51,7 @@ extension Integration {
                 try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], session: "reader") { client in
                     try CrashLoad.prepare(client)
                     // The reader's session is in the broker's memory on disk before the first crash.
-                    #expect(eventually { access(daemon.folder + "/data/mosquitto/memory/mosquitto.db", F_OK) == 0 })
+                    #expect(eventually { access(daemon.folder + "/data/embedded-broker/memory/mosquitto.db", F_OK) == 0 })
                     let load = CrashLoad(client)
                     load.start()
                     // What a broker had acknowledged and not yet sent dies with it. It sends at QoS 0 before it acknowledges, so this
@@ -111,7 +111,7 @@ extension Integration {
                     // Its mosquitto ends with it.
                     _ = eventually { daemon.brokerProcessID == nil }
                     // The broker's memory is gone as well: only the daemon's store knows.
-                    unlink(daemon.folder + "/data/mosquitto/memory/mosquitto.db")
+                    unlink(daemon.folder + "/data/embedded-broker/memory/mosquitto.db")
                     try daemon.restart()
                     client.waitSubscribed(times: 2)
                     try withClient(daemon.endpoint, name: "late", filters: ["live/#"]) { late in

@@ -251,7 +251,7 @@ extension Integration {
                     let text = try String(contentsOfFile: folder + "/data/" + file, encoding: .utf8)
                     return try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
                 }
-                let (daemon, broker) = (try process("lock"), try process("mosquitto/mosquitto.pid"))
+                let (daemon, broker) = (try process("lock"), try process("embedded-broker/mosquitto.pid"))
                 terminal.end(SIGKILL)
                 #expect(eventually { kill(daemon, 0) != 0 && kill(broker, 0) != 0 })
                 // A clean end leaves no number of a process behind.

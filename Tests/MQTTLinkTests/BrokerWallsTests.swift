@@ -287,7 +287,7 @@ struct BrokerWallsTests {
     @Test("The more there is to save, the less often it is saved")
     func savingFitsTheSize() throws {
         try withUsers([], change: { $0.savedBytesPerSecond = 500_000 }) { _, login, _, folder in
-            let file = folder + "/data/mosquitto/memory/mosquitto.db"
+            let file = folder + "/data/embedded-broker/memory/mosquitto.db"
             func modified() -> Int {
                 var status = stat()
                 stat(file, &status)
@@ -310,7 +310,7 @@ struct BrokerWallsTests {
     @Test("mosquitto does not stop to save: another process writes the file, and what it wrote outlives a kill")
     func savingBesideIt() throws {
         try withUsers([]) { broker, login, _, folder in
-            let data = folder + "/data/mosquitto/memory/"
+            let data = folder + "/data/embedded-broker/memory/"
             let process = try #require(broker.processID)
             // The thread's: what a child wrote counts as its process's, too.
             func written() throws -> Int {
@@ -394,7 +394,7 @@ struct BrokerWallsTests {
             configuration.pluginFile = plugin
             try setPassword("ann", of: "ann", in: folder)
             configuration.usersFile = folder + "/users"
-            let directory = folder + "/data/mosquitto"
+            let directory = folder + "/data/embedded-broker"
             func status(_ path: String) throws -> stat {
                 var status = stat()
                 try #require(lstat(path, &status) == 0, "\(path)")
@@ -442,6 +442,13 @@ struct BrokerWallsTests {
                 #expect(try status(elsewhere + "/" + name).st_uid == 0)
             }
             #expect(try status(elsewhere).st_uid == 0)
+            // One that it has may be full of what would be loaded as root.
+            chown(directory, account.user, account.group)
+            #expect {
+                try start()
+            } throws: {
+                "\($0)".contains("it belongs to mosquitto")
+            }
         }
     }
 
@@ -449,7 +456,7 @@ struct BrokerWallsTests {
     func environment() {
         let kept = [
             "PATH=.:/bin": "PATH=.:/bin", "LD_PRELOAD=libx.so /a/y.so:../z.so": "LD_PRELOAD=libx.so:/a/y.so",
-            "LD_LIBRARY_PATH=:/a:b;/c:": "LD_LIBRARY_PATH=/a:/c",
+            "LD_LIBRARY_PATH=:/a b:c;/d:": "LD_LIBRARY_PATH=/a b:/d",
         ]
         for (variable, expected) in kept { #expect(ChildProcess.withoutRelativePaths(variable) == expected) }
         for variable in ["LD_LIBRARY_PATH=", "LD_LIBRARY_PATH=.:", "LD_PRELOAD=./x.so", "LD_AUDIT=a/b"] {

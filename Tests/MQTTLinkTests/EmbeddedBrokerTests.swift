@@ -42,11 +42,11 @@ struct EmbeddedBrokerTests {
                     }
                 }
                 var status = stat()
-                #expect(stat(folder + "/data/mosquitto/run", &status) == 0)
+                #expect(stat(folder + "/data/embedded-broker/run", &status) == 0)
                 #expect(status.st_mode & 0o777 == 0o700)
             }
             #expect(process.map { kill($0, 0) } == -1)
-            #expect(access(folder + "/data/mosquitto/run/mqtt.sock", F_OK) != 0)
+            #expect(access(folder + "/data/embedded-broker/run/mqtt.sock", F_OK) != 0)
         }
     }
 
@@ -59,7 +59,7 @@ struct EmbeddedBrokerTests {
                 try withLink(broker.endpoint, id: "daemon", filters: [("r/#", 1)], change: persistent) { link in
                     #expect(link.waitSubscribed())
                     #expect(link.publishAndWait("kept/1", "state", retain: true) == 0)
-                    let memory = folder + "/data/mosquitto/memory/mosquitto.db"
+                    let memory = folder + "/data/embedded-broker/memory/mosquitto.db"
                     // Written with what was published just now: a second time after it is there.
                     #expect(eventually { access(memory, F_OK) == 0 })
                     let first = modified(memory)
@@ -100,9 +100,10 @@ struct EmbeddedBrokerTests {
         try withFolder { folder in
             let configuration = configuration(folder)
             try withEmbedded(configuration) { _ in }
-            let file = folder + "/data/mosquitto/mosquitto.conf"
+            let file = folder + "/data/embedded-broker/mosquitto.conf"
             let orphan = try ChildProcess(
-                executable: try BrokerExecutable.find(nil), arguments: ["-c", file], folder: folder + "/data/mosquitto/memory")
+                executable: try BrokerExecutable.find(nil), arguments: ["-c", file],
+                folder: folder + "/data/embedded-broker/memory")
             #expect(eventually { configuration.addresses.allSatisfy(\.accepts) })
             try withLink(tcp(configuration)) { link in
                 #expect(link.waitConnected())
@@ -132,7 +133,7 @@ struct EmbeddedBrokerTests {
                 waitpid(stranger.processID, nil, 0)
                 stranger.closeFiles()
             }
-            try BrokerFiles.write("\(stranger.processID)\n", to: folder + "/data/mosquitto/mosquitto.pid")
+            try BrokerFiles.write("\(stranger.processID)\n", to: folder + "/data/embedded-broker/mosquitto.pid")
             try withEmbedded(configuration) { _ in #expect(kill(stranger.processID, 0) == 0) }
         }
     }

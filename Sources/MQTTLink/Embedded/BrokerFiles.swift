@@ -26,7 +26,7 @@ struct BrokerFiles: Sendable {
     let account: BrokerAccount?
     var processFile: String { directory + "/mosquitto.pid" }
     var socket: String { socketDirectory + "/mqtt.sock" }
-    /// Names the socket's folder where it had to lie elsewhere, so that the next start can remove it.
+    /// Names the folder of the socket's where that had to lie elsewhere, so that the next start can remove it.
     private static let elsewhereFile = "/socket-directory"
 
     /// `sockaddr_un.sun_path` without its NUL.
@@ -37,20 +37,22 @@ struct BrokerFiles: Sendable {
         account = BrokerAccount.current
         try Self.makeDirectories(dataDirectory)
         let root = try Self.absolute(dataDirectory)
-        (directory, formerDirectory) = (root + "/mosquitto", root + "/broker")
+        (directory, formerDirectory) = (root + "/embedded-broker", root + "/broker")
         try Self.makeDirectory(directory, readableTo: account)
         if access(directory, W_OK) != 0 { throw Self.notWritable(directory) }
         Self.removeElsewhere(recordedIn: directory)
         let near = directory + "/run"
         // mosquitto reads the path of a listener up to the first space.
         if (near + "/mqtt.sock").utf8.count <= Self.socketPathMaximum, !near.utf8.contains(0x20) {
-            try Self.makeDirectory(near, of: account)
             socketDirectory = near
         } else {
-            socketDirectory = try Self.makeElsewhere()
-            try Self.makeDirectory(socketDirectory, of: account)
-            try Self.write(socketDirectory, to: directory + Self.elsewhereFile)
+            let elsewhere = try Self.makeElsewhere()
+            try Self.write(elsewhere, to: directory + Self.elsewhereFile)
+            // What is in /tmp may be put in another's place by whom it belongs to.
+            try Self.makeDirectory(elsewhere, readableTo: account)
+            socketDirectory = elsewhere + "/run"
         }
+        try Self.makeDirectory(socketDirectory, of: account)
         try Self.makeDirectory(memoryDirectory, of: account)
     }
 
@@ -68,7 +70,10 @@ struct BrokerFiles: Sendable {
     private func prepareMemory() throws(EmbeddedBrokerError) {
         // It is there where such a release ran last.
         let former = formerDirectory + "/" + Self.memoryName
-        if rename(former, memoryFile) != 0, errno != ENOENT, errno != ENOTDIR { throw Self.notWritable(former) }
+        if rename(former, memoryFile) != 0, errno != ENOENT, errno != ENOTDIR {
+            guard errno == EXDEV else { throw Self.notWritable(former) }
+            throw .directoryNotWritable(path: former, reason: "it is on another file system: move it to \(memoryFile)")
+        }
         account?.own(memoryFile)
         removeUnfinished()
     }
@@ -111,10 +116,7 @@ struct BrokerFiles: Sendable {
     /// Removes what must not stay: the socket, and its folder where it lies elsewhere.
     func removeSocket() {
         unlink(socket)
-        if !socketDirectory.hasPrefix(directory) {
-            rmdir(socketDirectory)
-            unlink(directory + Self.elsewhereFile)
-        }
+        Self.removeElsewhere(recordedIn: directory)
     }
 
     private func configurationText(_ configuration: EmbeddedBrokerConfiguration) throws(EmbeddedBrokerError) -> String {
@@ -209,6 +211,12 @@ struct BrokerFiles: Sendable {
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { throw notWritable(path) }
         defer { close(folder) }
+        var status = stat()
+        if let reader, fstat(folder, &status) == 0, status.st_uid == reader.user {
+            // It may have put there what we would load.
+            throw .directoryNotWritable(
+                path: path, reason: "it belongs to \(reader.name), and must not: choose another data directory")
+        }
         guard give(folder, to: owner, readableTo: reader, 0o700) else { throw notWritable(path) }
     }
 
@@ -216,19 +224,13 @@ struct BrokerFiles: Sendable {
     private static func give(
         _ descriptor: Int32, to owner: BrokerAccount?, readableTo reader: BrokerAccount?, _ mode: mode_t
     ) -> Bool {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return false }
-        let user = owner?.user ?? geteuid()
-        let group = (owner ?? reader)?.group ?? status.st_gid
-        // Not every file system has owners that can be set.
-        let isOthers = status.st_uid != user || status.st_gid != group
-        if isOthers, fchown(descriptor, user, group) != 0 { return false }
+        if let account = owner ?? reader, fchown(descriptor, owner?.user ?? geteuid(), account.group) != 0 { return false }
         return fchmod(descriptor, reader == nil ? mode : mode | (mode & 0o500) >> 3) == 0
     }
 
     private static func makeElsewhere() throws(EmbeddedBrokerError) -> String {
         for parent in [getenv("TMPDIR").map { String(cString: $0) }, "/tmp"].compactMap({ $0 }) {
-            guard parent.utf8.count <= 80, !parent.utf8.contains(0x20), let template = strdup(parent + "/geomatch-XXXXXX") else {
+            guard parent.utf8.count <= 76, !parent.utf8.contains(0x20), let template = strdup(parent + "/geomatch-XXXXXX") else {
                 continue
             }
             defer { free(template) }
@@ -240,8 +242,8 @@ struct BrokerFiles: Sendable {
 
     private static func removeElsewhere(recordedIn directory: String) {
         guard let path = read(directory + elsewhereFile) else { return }
-        unlink(path + "/mqtt.sock")
-        rmdir(path)
+        unlink(path + "/run/mqtt.sock")
+        for folder in [path + "/run", path] { rmdir(folder) }
         unlink(directory + elsewhereFile)
     }
 

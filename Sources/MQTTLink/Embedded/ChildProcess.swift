@@ -84,15 +84,15 @@ struct ChildProcess {
     /// A variable of ld.so(8) without what is looked for where the program runs, a folder that may be another's to write: relative paths,
     /// and folders without a name. nil where nothing is left.
     static func withoutRelativePaths(_ variable: String) -> String? {
-        func list(_ name: String, _ isKept: (Substring) -> Bool) -> String? {
-            let paths = variable.dropFirst(name.count).split { ":; ".contains($0) }.filter(isKept)
+        func list(_ name: String, by separators: String, _ isKept: (Substring) -> Bool) -> String? {
+            let paths = variable.dropFirst(name.count).split { separators.contains($0) }.filter(isKept)
             return paths.isEmpty ? nil : name + paths.joined(separator: ":")
         }
         for name in ["LD_PRELOAD=", "LD_AUDIT="] where variable.hasPrefix(name) {
-            return list(name) { $0.hasPrefix("/") || !$0.contains("/") }
+            return list(name, by: ": ") { $0.hasPrefix("/") || !$0.contains("/") }
         }
         let folders = "LD_LIBRARY_PATH="
-        return variable.hasPrefix(folders) ? list(folders) { $0.hasPrefix("/") } : variable
+        return variable.hasPrefix(folders) ? list(folders, by: ":;") { $0.hasPrefix("/") } : variable
     }
 
     /// After its end.

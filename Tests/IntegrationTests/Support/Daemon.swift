@@ -48,7 +48,7 @@ final class Daemon {
 
     /// The process of its own mosquitto.
     var brokerProcessID: Int32? {
-        let text = try? String(contentsOfFile: folder + "/data/mosquitto/mosquitto.pid", encoding: .utf8)
+        let text = try? String(contentsOfFile: folder + "/data/embedded-broker/mosquitto.pid", encoding: .utf8)
         return text.flatMap { Int32($0.trimmingCharacters(in: .whitespacesAndNewlines)) }.flatMap { process in
             let line = (try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)) ?? ""
             return line.contains(folder) ? process : nil
