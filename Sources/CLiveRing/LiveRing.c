@@ -242,8 +242,10 @@ static int above(int descriptor) {
 }
 
 int liveRingMemory(size_t size) {
-    int memory = above(memfd_create("geomatch-live", MFD_CLOEXEC));
-    if (memory < 0 || ftruncate(memory, (off_t)size) == 0) return memory;
+    int memory = above(memfd_create("geomatch-live", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (memory < 0) return memory;
+    // Cut by the other process, it would end the one that reads it.
+    if (ftruncate(memory, (off_t)size) == 0 && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return memory;
     int reason = errno;
     close(memory);
     errno = reason;
