@@ -264,12 +264,9 @@ public final class Core {
         let portions = portions ?? (next: now, end: now + Self.writingMilliseconds)
         self.portions = portions
         guard now >= portions.next, let log, log.backlog < Self.backlogMaximum else { return }
-        let (count, time) = (hub.statesToWriteCount, max(0, portions.end - now))
-        // Where time is short they are larger.
-        let portion = min(max(Self.statesPerPortion, count / Int(time / 2 + 1)), Self.statesPerPortionMaximum)
-        let left = (count - 1) / portion
-        self.portions = left > 0 ? (now + time / Int64(left + 1), portions.end) : nil
-        hub.writeBehind(count: portion, &turn)
+        let left = (hub.statesToWriteCount - 1) / Self.statesPerPortion
+        self.portions = left > 0 ? (now + max(0, portions.end - now) / Int64(left + 1), portions.end) : nil
+        hub.writeBehind(count: Self.statesPerPortion, &turn)
         perform()
     }
 
@@ -280,7 +277,6 @@ public final class Core {
     }
 
     private static let statesPerPortion = 100
-    private static let statesPerPortionMaximum = 500
     /// What all portions of what is due take, beside waiting for the disk: with the time until it is due, less than a second.
     private static let writingMilliseconds: Int64 = 200
     static let backlogMaximum = 400
